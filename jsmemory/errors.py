@@ -1,0 +1,313 @@
+"""
+Every error that jsmemory raises: three branches for three reactions.
+
+    JsMemoryError
+    ├── RequestError               cannot be met as put; nothing was written: tell the caller
+    │   ├── InvalidKeyError            (also ValueError)
+    │   ├── InvalidEntryError          (also ValueError)
+    │   ├── EntryTooLargeError
+    │   ├── EntryExistsError
+    │   ├── EntryNotFoundError         (also LookupError)
+    │   ├── StaleEntryError
+    │   ├── StoreFullError
+    │   └── ReadOnlyStoreError
+    ├── BackendError               the world failed: retry, or fail the turn
+    │   ├── BackendUnavailableError    nothing was written; retryable
+    │   ├── AccessDeniedError
+    │   ├── OutcomeUnknownError
+    │   └── IncompleteListingError     retryable
+    └── SetupError                 from opening and preflight only: stop at start-up
+        ├── UnknownBackendError
+        ├── InvalidOptionsError
+        ├── BucketNotFoundError
+        └── BucketUnfitError
+
+An error holds its facts in ``args``, so that it survives pickling, and words them in
+``__str__``. A message ends with the remedy, and holds no path, URL, credential, content
+or text of a foreign exception: it may be shown to a model.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from jsmemory.findings import Finding
+from jsmemory.limits import MAX_ENTRIES
+
+StaleReason = Literal["unread", "changed"]
+
+
+class JsMemoryError(Exception):
+    """The root: catch it to catch everything that jsmemory raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    """A stable word for programs; it does not change between releases."""
+
+    retryable: ClassVar[bool] = False
+    """True where the same call, unchanged, may succeed later and nothing was written."""
+
+
+# -- The request: cannot be met as put; nothing was written ---------------------------------
+
+
+class RequestError(JsMemoryError):
+    """The call cannot be met as it was put, and nothing was written."""
+
+    code = "request"
+
+
+class InvalidKeyError(RequestError, ValueError):
+    """The key is outside the grammar, or cannot be told apart from another one."""
+
+    code = "invalid_key"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.problem}. Use 1 to 200 characters out of A-Z a-z 0-9 . _ = - "
+            "with no dot at either end and no two dots in a row."
+        )
+
+
+class InvalidEntryError(RequestError, ValueError):
+    """The description or the content is no text that can be stored."""
+
+    code = "invalid_entry"
+
+    def __init__(self, field: Literal["description", "content"], problem: str, remedy: str) -> None:
+        super().__init__(field, problem, remedy)
+        self.field = field
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"The {self.field} {self.problem}. {self.remedy}"
+
+
+class EntryTooLargeError(RequestError):
+    """The content is longer than an entry may be."""
+
+    code = "entry_too_large"
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(size, limit)
+        self.size = size
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"The content has {self.size} bytes of UTF-8 and an entry holds {self.limit}. "
+            "Shorten it, or split it over several keys."
+        )
+
+
+class EntryExistsError(RequestError):
+    """A create met an entry that is already there."""
+
+    code = "entry_exists"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"An entry {self.key!r} exists already. Read it, then update it, or choose another key."
+
+
+class EntryNotFoundError(RequestError, LookupError):
+    """No entry is stored under the key."""
+
+    code = "entry_not_found"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"There is no entry {self.key!r}. List the store to see its keys, or create the entry."
+
+
+class StaleEntryError(RequestError):
+    """
+    An update without authority: the scope has not read the value that is stored now.
+
+    Attributes:
+        reason: ``unread``, the scope holds no revision of the key; ``changed``, somebody
+            replaced or deleted the value since the scope saw it.
+    """
+
+    code = "stale_entry"
+
+    def __init__(self, key: str, reason: StaleReason) -> None:
+        super().__init__(key, reason)
+        self.key = key
+        self.reason: StaleReason = reason
+
+    def __str__(self) -> str:
+        if self.reason == "unread":
+            return f"This run has not read {self.key!r}, so it may not overwrite it. Read it, then update."
+        return f"{self.key!r} was changed since this run read it. Read it again, then update."
+
+
+class StoreFullError(RequestError):
+    """The store holds as many entries as it may."""
+
+    code = "store_full"
+
+    def __init__(self, limit: int = MAX_ENTRIES) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return f"The store holds its {self.limit} entries. Delete one that is no longer needed, or update one."
+
+
+class ReadOnlyStoreError(RequestError):
+    """A write met a store that was opened for reading."""
+
+    code = "read_only"
+
+    def __str__(self) -> str:
+        return "This memory is read-only, nothing was written. Open it without read_only to write."
+
+
+# -- The backend: the world failed ----------------------------------------------------------
+
+
+class BackendError(JsMemoryError):
+    """The backend could not do its part."""
+
+    code = "backend"
+
+
+class BackendUnavailableError(BackendError):
+    """The backend did not answer, or could not act; nothing was written."""
+
+    code = "backend_unavailable"
+    retryable = True
+
+    def __init__(self, problem: str, remedy: str = "Try again in a moment.") -> None:
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} Nothing was written. {self.remedy}"
+
+
+class AccessDeniedError(BackendError):
+    """
+    The credentials in use lack a permission.
+
+    Attributes:
+        permission: What is missing, e.g. ``publish to $KV.team.alice.>``.
+    """
+
+    code = "access_denied"
+
+    def __init__(self, permission: str) -> None:
+        super().__init__(permission)
+        self.permission = permission
+
+    def __str__(self) -> str:
+        return f"The backend refused access. Ask its operator for the permission: {self.permission}."
+
+
+class OutcomeUnknownError(BackendError):
+    """
+    A write was sent, its answer was lost, and the backend could not be asked in time.
+
+    The write may have landed, or may yet land; it can never overwrite a newer value.
+    """
+
+    code = "outcome_unknown"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"It is not known whether the write of {self.key!r} landed. Read it before deciding anything."
+
+
+class IncompleteListingError(BackendError):
+    """A complete listing could not be had in time; a part of one is never given."""
+
+    code = "incomplete_listing"
+    retryable = True
+
+    def __str__(self) -> str:
+        return "The entries could not be listed completely in time. Try again in a moment."
+
+
+# -- Setup: from opening and preflight only -------------------------------------------------
+
+
+class SetupError(JsMemoryError):
+    """The store cannot be opened as configured."""
+
+    code = "setup"
+
+
+class UnknownBackendError(SetupError):
+    """The configuration names a backend that nobody registered."""
+
+    code = "unknown_backend"
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(name, self.known)
+
+    def __str__(self) -> str:
+        return f"There is no backend {self.name!r}. Use one of: {', '.join(self.known)}."
+
+
+class InvalidOptionsError(SetupError):
+    """
+    An option is unknown, of a wrong type or out of range.
+
+    Attributes:
+        option: Its name, dotted where it is nested, e.g. ``options.bucket``.
+    """
+
+    code = "invalid_options"
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(option, problem, remedy)
+        self.option = option
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"Option {self.option!r} {self.problem}. {self.remedy}"
+
+
+class BucketNotFoundError(SetupError):
+    """The bucket does not exist; a backend binds to a bucket and never makes one."""
+
+    code = "bucket_not_found"
+
+    def __init__(self, bucket: str, cure: str) -> None:
+        super().__init__(bucket, cure)
+        self.bucket = bucket
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"There is no bucket {self.bucket!r}. Its operator makes it with: {self.cure}"
+
+
+class BucketUnfitError(SetupError):
+    """The bucket, as configured, would lose or refuse entries."""
+
+    code = "bucket_unfit"
+
+    def __init__(self, bucket: str, findings: Iterable[Finding]) -> None:
+        self.bucket = bucket
+        self.findings = tuple(findings)
+        super().__init__(bucket, self.findings)
+
+    def __str__(self) -> str:
+        return f"The bucket {self.bucket!r} is unfit for memory. " + " ".join(map(str, self.findings))

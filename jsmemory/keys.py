@@ -1,0 +1,79 @@
+"""The key grammar, and the prefix that gives a store its own part of a bucket."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from jsmemory.errors import InvalidKeyError
+from jsmemory.limits import MAX_KEY_LENGTH
+
+_LEGAL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._=-]+")
+# The characters that are legal both in a NATS subject token and in a file name, so that a
+# key is one flat name in every backend. No slash: there is no path to climb out of.
+
+
+def is_legal_key(key: object) -> bool:
+    """Whether `key` is one that every backend can store."""
+    return _fault_of(key) is None
+
+
+def validate_key(key: object) -> None:
+    """
+    Refuse a key outside the grammar. Every method calls it before any I/O.
+
+    Raises:
+        InvalidKeyError: names what is wrong, never the key itself.
+    """
+    if fault := _fault_of(key):
+        raise InvalidKeyError(fault)
+
+
+def _fault_of(key: object) -> str | None:
+    if not isinstance(key, str):
+        return "A key is text"
+    if not key:
+        return "The key is empty"
+    if len(key) > MAX_KEY_LENGTH:
+        return f"The key has {len(key)} characters"
+    if not _LEGAL_CHARACTERS.fullmatch(key):
+        return "The key has a character that is not allowed"
+    if key[0] == "." or key[-1] == ".":
+        return "The key begins or ends with a dot"
+    if ".." in key:
+        return "The key has two dots in a row"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """
+    The namespace of one agent in a bucket: one token, so that no prefix contains another.
+
+    Args:
+        token: A legal key without a dot; ``""`` is the flat keyspace of the whole bucket.
+
+    Raises:
+        InvalidKeyError: `token` is neither.
+    """
+
+    token: str
+
+    def __post_init__(self) -> None:
+        if self.token == "":
+            return
+        validate_key(self.token)
+        if "." in self.token:
+            raise InvalidKeyError("A prefix is one token, and this one has a dot")
+
+    def join(self, key: str) -> str:
+        """The name of `key` in the bucket."""
+        return f"{self.token}.{key}" if self.token else key
+
+    def strip(self, name: str) -> str | None:
+        """The key behind a name in the bucket; None for what is no legal key of this prefix."""
+        key = name
+        if self.token:
+            if not name.startswith(f"{self.token}."):
+                return None
+            key = name[len(self.token) + 1 :]
+        return key if is_legal_key(key) else None

@@ -1,0 +1,121 @@
+"""The contract: six methods on one keyspace. Read this first."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from jsmemory.entries import Entry, Item
+from jsmemory.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """
+    What a store says of itself; safe to log and to put on a span.
+
+    Attributes:
+        backend: The registered name of the backend, e.g. ``jetstream``.
+        location: An identifier that an operator chose (the bucket), ``""`` where there is
+            none. Never a path, a URL with user information, or a credential.
+    """
+
+    backend: str
+    location: str
+
+
+class Store(ABC):
+    """
+    Durable notes under keys, shared by many tasks and many independent processes at once.
+
+    Methods that touch a key take the run's `scope` as a keyword on every call: one shared
+    store serves many runs, each with its own authority. ``scope=None`` is valid and
+    authorises no overwrite. There is no close: a store owns nothing to release.
+
+    Every method may raise `BackendUnavailableError` (nothing written, safe to try again)
+    and `AccessDeniedError`; every method that takes a key raises `InvalidKeyError` before
+    any I/O where the key is outside the grammar.
+    """
+
+    @abstractmethod
+    def info(self) -> Info:
+        """Name the backend and its location. Does no I/O and never fails."""
+
+    @abstractmethod
+    async def list(self) -> tuple[Item, ...]:
+        """
+        List every key with its description, sorted by key in byte order.
+
+        Complete: every entry that was stored before the call began and was not deleted
+        since is in it, however busy the store. Moves no contents and grants no authority.
+
+        Raises:
+            IncompleteListingError: completeness could not be had in time.
+        """
+
+    @abstractmethod
+    async def read(self, key: str, *, scope: Scope | None) -> Entry:
+        """
+        Read one entry, and let `scope` replace the value that was read.
+
+        Never answers with a value older than this store object already read or wrote.
+
+        Returns:
+            The entry; unpacks as ``description, content``.
+
+        Raises:
+            EntryNotFoundError: nothing is stored under `key`.
+        """
+
+    @abstractmethod
+    async def create(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
+        """
+        Store an entry under a key that holds none, and let `scope` replace it later.
+
+        Atomic: of all processes that create one key at once, exactly one succeeds.
+
+        Args:
+            key: 1 to 200 characters of ``A-Z a-z 0-9 . _ = -``, no dot at either end, no two in a row.
+            description: One line; controls become spaces, white space collapses, cut to 500 code points.
+            content: Any text, at most 65,536 bytes of UTF-8; empty is legal. Comes back byte for byte.
+            scope: The run's scope, or None.
+
+        Raises:
+            InvalidEntryError: the description is empty, or a text holds a lone surrogate.
+            EntryTooLargeError: the content is over its limit.
+            EntryExistsError: `key` holds an entry, also where the store is full.
+            StoreFullError: the store holds its 1,024 entries.
+            OutcomeUnknownError: sent, answer lost. Read before deciding anything.
+        """
+
+    @abstractmethod
+    async def update(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
+        """
+        Replace the value of a key that this scope has read.
+
+        The write lands only if nobody changed the entry since `scope` saw it; otherwise
+        nothing is written and `scope` loses its authority over the key. A reader sees the
+        old value or the new one, never a mixture. A store that was opened with
+        ``require_read_before_update=False`` asks for no authority: there an update is one
+        unconditional write, also of a key that holds nothing yet.
+
+        Args and limits are those of `create`.
+
+        Raises:
+            StaleEntryError: `scope` has not read the current value. Read, then update.
+            InvalidEntryError: the description is empty, or a text holds a lone surrogate.
+            EntryTooLargeError: the content is over its limit.
+            StoreFullError: only without the guard, where the key is new and the store full.
+            OutcomeUnknownError: sent, answer lost. Read before deciding anything.
+        """
+
+    @abstractmethod
+    async def delete(self, key: str, *, scope: Scope | None) -> bool:
+        """
+        Remove an entry, and the authority of `scope` over it.
+
+        Returns:
+            Whether this call removed it: of N concurrent deletes of one entry exactly one
+            answers True. False for an absent key, and then nothing is written.
+
+        Raises:
+            OutcomeUnknownError: sent, answer lost. Read before deciding anything.
+        """
