@@ -88,7 +88,7 @@ class Scope:
         except (msgspec.ValidationError, RecursionError):
             return "The scope snapshot is not in the form that this version reads; the run must read keys again."
         if read.version != SNAPSHOT_VERSION:
-            return f"The scope snapshot has version {read.version}, not {SNAPSHOT_VERSION}; the run must read keys again."
+            return f"The scope snapshot has version {read.version}, not {SNAPSHOT_VERSION}; the run must read again."
         for realm, known in read.realms.items():
             legal = all(is_legal_key(key) and 0 < len(revision) <= _MAX_TOKEN_LENGTH for key, revision in known.items())
             if not legal or not 0 < len(realm) <= _MAX_TOKEN_LENGTH:

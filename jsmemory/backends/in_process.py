@@ -1,0 +1,62 @@
+"""A dict behind the driver's seam: the oracle that the twins are held against."""
+
+import itertools
+import secrets
+from collections.abc import Sequence
+
+from jsmemory import frontmatter
+from jsmemory.backed_store import BackedStore
+from jsmemory.backend import Backend, Keyspace, Record, Stored
+from jsmemory.entries import Item
+from jsmemory.errors import EntryExistsError, StaleEntryError, StoreFullError
+
+
+class InProcessBackend(Backend):
+    """
+    Keeps values for as long as the object lives. For tests, and for trying things out.
+
+    A verb does not await anything, so one event loop cannot interleave two of them. It is
+    not for threads.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, Stored] = {}
+        self._revisions = itertools.count(1)
+        self._keyspace = Keyspace("in_process", "", f"in_process:{secrets.token_hex(16)}")
+
+    def describe(self) -> Keyspace:
+        return self._keyspace
+
+    async def scan(self) -> Sequence[Item]:
+        return [Item(key, frontmatter.read_description(stored.value)) for key, stored in self._values.items()]
+
+    async def load(self, key: str) -> Stored | None:
+        return self._values.get(key)
+
+    async def insert(self, key: str, record: Record, *, capacity: int) -> str:
+        if key in self._values:
+            raise EntryExistsError(key)
+        if len(self._values) >= capacity:
+            raise StoreFullError(capacity)
+        return self._put(key, record)
+
+    async def replace(self, key: str, record: Record, *, expected: str) -> str:
+        stored = self._values.get(key)
+        if stored is None or stored.revision != expected:
+            raise StaleEntryError(key, "changed")
+        return self._put(key, record)
+
+    async def remove(self, key: str) -> bool:
+        return self._values.pop(key, None) is not None
+
+    def _put(self, key: str, record: Record) -> str:
+        revision = str(next(self._revisions))
+        self._values[key] = Stored(record.value, revision)
+        return revision
+
+
+class InProcessStore(BackedStore):
+    """A store that lives and dies with this process."""
+
+    def __init__(self, *, require_read_before_update: bool = True) -> None:
+        super().__init__(InProcessBackend(), require_read_before_update=require_read_before_update)
