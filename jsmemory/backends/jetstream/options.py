@@ -1,0 +1,46 @@
+"""What a host may say about a JetStream store, each with its bounds; decoded strictly."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+MAX_BUCKET_LENGTH: Final = 200
+"""
+Characters of a bucket's name. The server takes 252, its 255 for a stream less ``KV_``; what
+is left over is for the suffix of a bucket's successor, and for a subject that holds a name
+twice, a prefix and a key, and still fits NATS' 4,096 bytes of a protocol line.
+"""
+
+BUCKET_PATTERN: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
+"""What NATS allows in a bucket's name, in the words that Python and JSON Schema share; no trailing newline."""
+
+BucketName = Annotated[str, Meta(pattern=BUCKET_PATTERN, min_length=1, max_length=MAX_BUCKET_LENGTH)]
+"""The name of a bucket, as options hold it."""
+
+
+class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Where a JetStream store lives and how long it may try.
+
+    Args:
+        bucket: The key-value bucket, without the ``KV_`` of its stream. It must exist.
+        prefix: The namespace in the bucket, one token without a dot. Left out, the identity
+            under which the store is opened; ``""`` is the flat keyspace of the whole bucket.
+        require_read_before_update: Whether an update needs a scope that has read the key.
+        preflight: Whether to examine the bucket before the first use. Off, nothing but the
+            keyspace itself is asked for: that is how a worker runs whose permissions end
+            at its own prefix, and it trusts the operator to have examined the bucket.
+        write_budget: Seconds, 0.1 to 300, within which a write is tried, and its outcome
+            found out, before the write is given up. The default outlasts the election
+            after a lost leader, which takes 4 to 9 s.
+        bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket.
+        api_prefix: The subject in front of the JetStream API, as an account imports it.
+    """
+
+    bucket: BucketName
+    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_=-]*$(?!\n)", max_length=200)] | None = None
+    require_read_before_update: bool = True
+    preflight: bool = True
+    write_budget: Annotated[float, Meta(ge=0.1, le=300.0)] = 15.0
+    bind_timeout: Annotated[float, Meta(ge=0.1, le=300.0)] = 10.0
+    api_prefix: Annotated[str, Meta(pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$(?!\n)", max_length=200)] = "$JS.API"
