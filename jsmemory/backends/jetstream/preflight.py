@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import msgspec
 
-from jsmemory.backends.jetstream.recipe import KIB, MAX_VALUE_SIZE, size, successor, successor_cure
+from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, size, successor, successor_cure
 from jsmemory.findings import Finding
 from jsmemory.limits import MAX_ENTRY_BYTES
 
@@ -251,7 +251,7 @@ def _editable_faults(bucket: str, config: StreamConfig) -> Iterator[tuple[str, s
     if 0 < config.max_consumers < MIN_CONSUMERS:
         yield (
             "bucket_max_consumers",
-            f"The bucket allows {config.max_consumers} consumers; each running listing needs one, so {MIN_CONSUMERS} at least.",
+            f"The bucket allows {config.max_consumers} consumers and every listing needs one: {MIN_CONSUMERS} at least.",
             "",
         )
     idle = config.consumer_limits.inactive_threshold if config.consumer_limits else 0
@@ -268,8 +268,7 @@ def _faults_of_server(max_payload: int, api_level: int | None) -> Iterator[Findi
         yield Finding(
             "server_max_payload",
             f"The server takes {max_payload} bytes a message and a legal entry has up to {MAX_ENTRY_BYTES}.",
-            f"max_payload: {MAX_VALUE_SIZE // KIB}KB, or more, in the configuration of every server; "
-            "then nats-server --signal reload",
+            'put "max_payload: 1MB" into the configuration of every server, then run: nats-server --signal reload',
         )
     if api_level is not None and api_level < MIN_API_LEVEL:
         yield Finding(

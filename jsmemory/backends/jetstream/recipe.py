@@ -20,7 +20,7 @@ MAX_VALUE_SIZE: Final = 128 * KIB
 Bytes of a stored message that we ask for: the value and its headers, for the server counts
 both. A value has at most 69,600; the headers that a write cannot do without have less than
 700, and the description, which travels in a header too so that a listing needs no bodies,
-up to some 5,000. The next round number leaves room for what a later release adds.
+up to some 6,000. The next round number leaves room for what a later release adds.
 """
 
 
