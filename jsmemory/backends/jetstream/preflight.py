@@ -20,124 +20,29 @@ What no client can see is not judged: whether the server syncs before it acknowl
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX, Origin, StreamConfig, StreamFacts, api_level_of
 from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, size, successor, successor_cure
 from jsmemory.findings import Finding
 from jsmemory.limits import MAX_ENTRY_BYTES
 
-STREAM_PREFIX: Final = "KV_"
-"""In front of a bucket's name: the name of its stream."""
+__all__ = ["StreamFacts", "api_level_of", "examine"]
 
 MIN_CONSUMERS: Final = 16
 """Consumers that a bucket must allow: a listing takes one, and a fleet that starts lists together."""
 
 MIN_INACTIVE_SECONDS: Final = 30
-"""Seconds that a listing's consumer may ask to idle: the server refuses one that asks for more than the limit."""
+"""Seconds that consumers must be allowed to idle: the server refuses one that asks for more than the limit."""
 
 MIN_API_LEVEL: Final = 1
 """The JetStream API since nats-server 2.11; older servers ignore a condition on a whole prefix."""
 
+CONSUMERS_EDITABLE: Final = 2
+"""The JetStream API since nats-server 2.12; older servers never change how many consumers a stream allows."""
+
 SECOND: Final = 1_000_000_000
 """Nanoseconds: what JetStream counts durations in."""
-
-
-class _Origin(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _ConsumerLimits(msgspec.Struct, frozen=True):
-    inactive_threshold: int = 0
-
-
-class StreamConfig(msgspec.Struct, frozen=True):
-    """The part of a stream's configuration that bears on memories; the rest is not looked at."""
-
-    name: str
-    subjects: tuple[str, ...] | None = None
-    retention: str = "limits"
-    storage: str = "file"
-    discard: str = "old"
-    discard_new_per_subject: bool = False
-    max_age: int = 0
-    max_msg_size: int = -1
-    max_bytes: int = -1
-    max_msgs: int = -1
-    max_msgs_per_subject: int = -1
-    max_consumers: int = -1
-    num_replicas: int = 1
-    allow_direct: bool = False
-    allow_msg_counter: bool = False
-    no_ack: bool = False
-    sealed: bool = False
-    persist_mode: str | None = None
-    mirror: _Origin | None = None
-    sources: tuple[_Origin, ...] | None = None
-    subject_transform: dict[str, Any] | None = None
-    consumer_limits: _ConsumerLimits | None = None
-
-
-class StreamFacts(msgspec.Struct, frozen=True):
-    """
-    What the server says of a bucket's stream; what it says besides is let pass.
-
-    Attributes:
-        config: The configuration as it is in force.
-        created: When the stream was made: with it a bucket differs from its namesake.
-    """
-
-    config: StreamConfig
-    created: str = ""
-
-    @classmethod
-    def of(cls, raw: bytes) -> "StreamFacts":
-        """
-        Decode an answer to ``STREAM.INFO``.
-
-        Raises:
-            msgspec.DecodeError: it is none; an answer that reports an error is none either.
-        """
-        return msgspec.json.decode(raw, type=cls)
-
-    @property
-    def bucket(self) -> str:
-        """The name of the bucket."""
-        return self.config.name.removeprefix(STREAM_PREFIX)
-
-    @property
-    def replicas(self) -> int:
-        """How many servers hold the stream."""
-        return self.config.num_replicas
-
-    @property
-    def allow_direct(self) -> bool:
-        """Whether direct reads are answered; asked for without it, nobody responds."""
-        return self.config.allow_direct
-
-    @property
-    def max_message_size(self) -> int | None:
-        """Bytes of a message with its headers; None where the bucket sets no cap."""
-        return self.config.max_msg_size if self.config.max_msg_size > 0 else None
-
-
-class _ApiInfo(msgspec.Struct, frozen=True):
-    level: int = 0
-
-
-class _AccountInfo(msgspec.Struct, frozen=True):
-    api: _ApiInfo = _ApiInfo()
-
-
-def api_level_of(raw: bytes) -> int:
-    """
-    The level of the JetStream API in an answer to ``$JS.API.INFO``; 0 before nats-server 2.11.
-
-    Raises:
-        msgspec.DecodeError: it is no such answer.
-    """
-    return msgspec.json.decode(raw, type=_AccountInfo).api.level
 
 
 def examine(facts: StreamFacts, *, max_payload: int, api_level: int | None) -> tuple[Finding, ...]:
@@ -153,22 +58,22 @@ def examine(facts: StreamFacts, *, max_payload: int, api_level: int | None) -> t
         The findings, each with its cure. Where one of the bucket's faults is beyond an edit,
         the cure of them all is its successor: an edit of such a bucket is wasted, or refused.
     """
+    return (*_faults_of_bucket(facts, api_level or 0), *_faults_of_server(max_payload, api_level))
+
+
+def _faults_of_bucket(facts: StreamFacts, api_level: int) -> Iterator[Finding]:
     config = facts.config
-    return (*_faults_of_bucket(facts, config), *_faults_of_server(max_payload, api_level))
-
-
-def _faults_of_bucket(facts: StreamFacts, config: StreamConfig) -> Iterator[Finding]:
     if config.mirror is not None:
         yield _mirrored(facts.bucket, config.mirror)
         return
-    final = tuple(_final_faults(config))
-    cure = _replacement(facts, config)
-    yield from (Finding(code, problem, cure) for code, problem in final)
-    for code, problem, flags in _editable_faults(facts.bucket, config):
-        yield Finding(code, problem, cure if final else f"nats kv edit {facts.bucket}{flags}")
+    final = tuple(_final_faults(config, api_level))
+    replacement = _replacement(facts) if final else ""
+    yield from (Finding(code, problem, replacement) for code, problem in final)
+    for code, problem, flags in _editable_faults(facts.bucket, config, api_level):
+        yield Finding(code, problem, replacement or f"nats kv edit {facts.bucket}{flags}")
 
 
-def _mirrored(bucket: str, origin: _Origin) -> Finding:
+def _mirrored(bucket: str, origin: Origin) -> Finding:
     source = origin.name.removeprefix(STREAM_PREFIX)
     return Finding(
         "bucket_mirror",
@@ -179,19 +84,19 @@ def _mirrored(bucket: str, origin: _Origin) -> Finding:
     )
 
 
-def _replacement(facts: StreamFacts, config: StreamConfig) -> str:
-    if config.retention != "workqueue":
+def _replacement(facts: StreamFacts) -> str:
+    if facts.config.retention != "workqueue":
         return successor_cure(facts.bucket, replicas=facts.replicas)
     new = successor(facts.bucket, replicas=facts.replicas)
     # A work queue refuses the consumer that lists keys, so there is no loop to print.
     return (
-        f"{new.nats_kv_add()} && for subject in $(nats stream subjects {config.name} --names); do "
+        f"{new.nats_kv_add()} && for subject in $(nats stream subjects {facts.config.name} --names); do "
         f'key=${{subject#*.*.}}; nats kv get {facts.bucket} "$key" --raw >entry && '
         f'nats kv put {new.bucket} "$key" <entry; done'
     )
 
 
-def _final_faults(config: StreamConfig) -> Iterator[tuple[str, str]]:
+def _final_faults(config: StreamConfig, api_level: int) -> Iterator[tuple[str, str]]:
     """What a server never changes in a stream, or the command line has no flag for: code and problem."""
     if config.storage != "file":
         yield "bucket_in_memory", "The bucket keeps its values in memory: a restart loses them all."
@@ -211,14 +116,29 @@ def _final_faults(config: StreamConfig) -> Iterator[tuple[str, str]]:
             "bucket_sources",
             "The bucket copies from others, whose writes overwrite what was not read and fill it past its capacity.",
         )
+    if _allows_too_few_consumers(config) and api_level < CONSUMERS_EDITABLE:
+        yield _too_few_consumers(config)
 
 
-def _editable_faults(bucket: str, config: StreamConfig) -> Iterator[tuple[str, str, str]]:
+def _allows_too_few_consumers(config: StreamConfig) -> bool:
+    return 0 < config.max_consumers < MIN_CONSUMERS
+
+
+def _too_few_consumers(config: StreamConfig) -> tuple[str, str]:
+    allowed = config.max_consumers
+    return (
+        "bucket_max_consumers",
+        f"The bucket allows {allowed} consumers and every listing needs one: a fleet needs {MIN_CONSUMERS} or more.",
+    )
+
+
+def _editable_faults(bucket: str, config: StreamConfig, api_level: int) -> Iterator[tuple[str, str, str]]:
     """
     What one edit mends: code, problem and the flags of the edit.
 
     ``nats kv edit`` writes the whole stream anew out of the bucket's own settings, so that
-    everything which no bucket has is mended by the bare command, and nothing else is lost.
+    everything which no bucket has is mended by the bare command. What an operator had set on
+    the stream itself goes too: roll-ups are allowed again, atomic batches are not.
     """
     if config.max_age != 0:
         yield "bucket_ttl", "The bucket has a TTL: every memory would silently expire.", " --ttl=0s"
@@ -248,17 +168,13 @@ def _editable_faults(bucket: str, config: StreamConfig) -> Iterator[tuple[str, s
             "The bucket renames subjects: a value is not found under the key that it was stored with.",
             "",
         )
-    if 0 < config.max_consumers < MIN_CONSUMERS:
-        yield (
-            "bucket_max_consumers",
-            f"The bucket allows {config.max_consumers} consumers and every listing needs one: {MIN_CONSUMERS} at least.",
-            "",
-        )
+    if _allows_too_few_consumers(config) and api_level >= CONSUMERS_EDITABLE:
+        yield (*_too_few_consumers(config), "")
     idle = config.consumer_limits.inactive_threshold if config.consumer_limits else 0
     if 0 < idle < MIN_INACTIVE_SECONDS * SECOND:
         yield (
             "bucket_consumer_limits",
-            f"The bucket refuses consumers that may idle for {MIN_INACTIVE_SECONDS} s, as those of listings do.",
+            f"The bucket refuses the consumers of listings: let them idle for {MIN_INACTIVE_SECONDS} s at least.",
             "",
         )
 

@@ -1,0 +1,113 @@
+"""
+What a server says of a bucket's stream and of itself, decoded leniently.
+
+A server of another release says more, or leaves out what has its zero value; neither is an
+error. Durations are in nanoseconds and sizes in bytes, as JetStream counts them.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+STREAM_PREFIX: Final = "KV_"
+"""In front of a bucket's name: the name of its stream."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Another stream that this one copies from."""
+
+    name: str = ""
+
+
+class ConsumerLimits(msgspec.Struct, frozen=True):
+    """What a stream allows its consumers; durations in nanoseconds."""
+
+    inactive_threshold: int = 0
+
+
+class StreamConfig(msgspec.Struct, frozen=True):
+    """The part of a stream's configuration that bears on memories; the rest is not looked at."""
+
+    name: str
+    subjects: tuple[str, ...] | None = None
+    retention: str = "limits"
+    storage: str = "file"
+    discard: str = "old"
+    discard_new_per_subject: bool = False
+    max_age: int = 0
+    max_msg_size: int = -1
+    max_bytes: int = -1
+    max_msgs: int = -1
+    max_msgs_per_subject: int = -1
+    max_consumers: int = -1
+    num_replicas: int = 1
+    allow_direct: bool = False
+    allow_msg_counter: bool = False
+    no_ack: bool = False
+    sealed: bool = False
+    persist_mode: str | None = None
+    mirror: Origin | None = None
+    sources: tuple[Origin, ...] | None = None
+    subject_transform: dict[str, Any] | None = None
+    consumer_limits: ConsumerLimits | None = None
+
+
+class StreamFacts(msgspec.Struct, frozen=True):
+    """
+    What the server says of a bucket's stream; what it says besides is let pass.
+
+    Attributes:
+        config: The configuration as it is in force.
+        created: When the stream was made: with it a bucket differs from its namesake.
+    """
+
+    config: StreamConfig
+    created: str = ""
+
+    @classmethod
+    def of(cls, raw: bytes) -> "StreamFacts":
+        """
+        Decode an answer to ``STREAM.INFO``.
+
+        Raises:
+            msgspec.DecodeError: it is none; an answer that reports an error is none either.
+        """
+        return msgspec.json.decode(raw, type=cls)
+
+    @property
+    def bucket(self) -> str:
+        """The name of the bucket."""
+        return self.config.name.removeprefix(STREAM_PREFIX)
+
+    @property
+    def replicas(self) -> int:
+        """How many servers hold the stream."""
+        return self.config.num_replicas
+
+    @property
+    def allow_direct(self) -> bool:
+        """Whether direct reads are answered; asked for without it, nobody responds."""
+        return self.config.allow_direct
+
+    @property
+    def max_message_size(self) -> int | None:
+        """Bytes of a message with its headers; None where the bucket sets no cap."""
+        return self.config.max_msg_size if self.config.max_msg_size > 0 else None
+
+
+class _ApiInfo(msgspec.Struct, frozen=True):
+    level: int = 0
+
+
+class _AccountInfo(msgspec.Struct, frozen=True):
+    api: _ApiInfo = _ApiInfo()
+
+
+def api_level_of(raw: bytes) -> int:
+    """
+    The level of the JetStream API in an answer to ``$JS.API.INFO``; 0 before nats-server 2.11.
+
+    Raises:
+        msgspec.DecodeError: it is no such answer.
+    """
+    return msgspec.json.decode(raw, type=_AccountInfo).api.level
