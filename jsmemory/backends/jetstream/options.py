@@ -18,6 +18,13 @@ BucketName = Annotated[str, Meta(pattern=BUCKET_PATTERN, min_length=1, max_lengt
 """The name of a bucket, as options hold it."""
 
 
+WRITE_BUDGET: Final = 15.0
+"""Seconds for one call: it outlasts the election after a lost leader, which takes 4 to 9 s."""
+
+BIND_TIMEOUT: Final = 10.0
+"""Seconds for finding and examining a bucket: a wrong name surfaces at start-up, not as a hang."""
+
+
 class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Where a JetStream store lives and how long it may try.
@@ -41,6 +48,6 @@ class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_=-]*$(?!\n)", max_length=200)] | None = None
     require_read_before_update: bool = True
     preflight: bool = True
-    write_budget: Annotated[float, Meta(ge=0.1, le=300.0)] = 15.0
-    bind_timeout: Annotated[float, Meta(ge=0.1, le=300.0)] = 10.0
+    write_budget: Annotated[float, Meta(ge=0.1, le=300.0)] = WRITE_BUDGET
+    bind_timeout: Annotated[float, Meta(ge=0.1, le=300.0)] = BIND_TIMEOUT
     api_prefix: Annotated[str, Meta(pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$(?!\n)", max_length=200)] = "$JS.API"

@@ -1,0 +1,137 @@
+"""
+Binding to a bucket: find it, examine it, and keep an eye on it.
+
+A backend binds and never makes: the operator owns the durability policy. What was found fit
+is examined again every few seconds of use, since an operator can set a TTL, and can delete
+a bucket and make it anew, long after the bind.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.preflight import StreamFacts, api_level_of, examine
+from jsmemory.backends.jetstream.recipe import missing_bucket_cure
+from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError, BucketNotFoundError, BucketUnfitError
+from jsmemory.limits import MAX_ENTRY_BYTES
+
+_ONE_TRY: Final = 2.0
+_EXAMINED_FOR: Final = 5.0
+# Seconds for which an examination counts. One small request then is not felt; and a bucket
+# that was made anew needs longer than that to reach the sequences of the old one.
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """
+    What is known of the bucket.
+
+    Attributes:
+        incarnation: Tells it from one that is made later under the same name.
+        is_replicated: Whether a read may be answered by a replica that lags.
+        allows_direct: Whether it serves direct gets.
+        value_cap: Bytes of headers and value that it takes in one message.
+    """
+
+    incarnation: str
+    is_replicated: bool
+    allows_direct: bool
+    value_cap: int
+
+
+class Binding:
+    """
+    The tie to one bucket.
+
+    Args:
+        wire: The connection.
+        bucket: Its name.
+        preflight: Whether the credentials may examine it. Without, it is taken to be fit and
+            replicated, and authority does not outlive this binding: a bucket that was made
+            anew cannot be told from the old one.
+    """
+
+    def __init__(self, wire: Wire, bucket: str, *, preflight: bool) -> None:
+        self._wire = wire
+        self._bucket = bucket
+        self._preflight = preflight
+        self._examined_at = 0.0
+        self._api_level: int | None = None
+
+    async def bind(self, deadline: Deadline) -> Bound:
+        """
+        Find and examine the bucket.
+
+        Raises:
+            BucketNotFoundError: there is none; with the command that makes it.
+            BucketUnfitError: it would lose or refuse entries; every finding with its cure.
+            BackendUnavailableError: no answer in time.
+            AccessDeniedError: the credentials may not ask for the stream's configuration.
+        """
+        if not self._preflight:
+            return Bound(
+                f"unexamined-{secrets.token_hex(16)}",
+                is_replicated=True,
+                allows_direct=True,
+                value_cap=min(MAX_ENTRY_BYTES, self._wire.connection.max_payload),
+            )
+        self._api_level = api_level_of(await self._ask("INFO", deadline))
+        return await self.examine(deadline)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last examination is too old to rely on."""
+        return self._preflight and asyncio.get_running_loop().time() - self._examined_at > _EXAMINED_FOR
+
+    def suspect(self) -> None:
+        """Something did not fit: examine before the next use."""
+        self._examined_at = 0.0
+
+    async def examine(self, deadline: Deadline) -> Bound:
+        """Examine the bucket as it is now; raises what `bind` does."""
+        raw = await self._ask(f"STREAM.INFO.KV_{self._bucket}", deadline)
+        try:
+            facts = StreamFacts.of(raw)
+        except msgspec.DecodeError:
+            error = translate.decode(raw).error
+            if error is not None and error.err_code == translate.STREAM_NOT_FOUND:
+                raise BucketNotFoundError(self._bucket, missing_bucket_cure(self._bucket)) from None
+            raise BackendUnavailableError("The server could not describe the bucket.") from None
+        max_payload = self._wire.connection.max_payload
+        if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):
+            raise BucketUnfitError(self._bucket, findings)
+        self._examined_at = asyncio.get_running_loop().time()
+        return Bound(
+            facts.created,
+            facts.replicas > 1,
+            facts.allow_direct,
+            min(facts.max_message_size or max_payload, max_payload),
+        )
+
+    async def _ask(self, operation: str, deadline: Deadline) -> bytes:
+        while True:
+            try:
+                reply = await self._wire.request(
+                    self._wire.api_subject(operation), b"", timeout=deadline.at_most(_ONE_TRY)
+                )
+            except Denied:
+                raise AccessDeniedError(
+                    f"publish to {self._wire.api_subject(operation)}, or open the store with preflight off"
+                ) from None
+            except (NotAnswered, NotDelivered):
+                pass
+            else:
+                error = translate.decode(reply.data).error
+                if error is None or not error.is_passing:
+                    return reply.data
+            if deadline.has_passed:
+                raise BackendUnavailableError(
+                    "JetStream did not answer.", "Check that the server runs with JetStream and is reachable."
+                )
+            await deadline.pause()

@@ -1,0 +1,179 @@
+"""
+The last place: no more than so many keys at rest, however many processes race for it.
+
+JetStream counts nothing for us. Two facts stand in for a count. First, between a listing
+and an acknowledgement no more keys can have come than messages were stored meanwhile, and
+every acknowledgement names the stream's sequence: far from the limit one listing is proof
+enough for hundreds of creates. Second, a publish can be made conditional on the last
+sequence of the whole prefix (nats-server 2.11 and newer): near the limit a key is stored
+only if nothing has changed since it was counted.
+"""
+
+import asyncio
+from typing import Final
+
+from jsmemory.backend import Record
+from jsmemory.backends.jetstream.committing import Committing, Landed
+from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.listing import Listing, Listings
+from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.errors import BackendUnavailableError, EntryExistsError, StoreFullError
+from jsmemory.keys import Prefix
+
+_FAR: Final = 256
+# Free places from which on a create asks for no count. That many messages would have to be
+# stored while one publish is in flight before it could be the one too many; and then it is
+# found by its own acknowledgement, and taken back.
+
+
+class Places:
+    """
+    The places of one prefix, as this process last counted them.
+
+    Args:
+        listings: For counting.
+        committing: For storing.
+        marks: For the sequence that the stream has reached.
+        prefix: Which names count.
+        is_replicated: Whether a create that is in flight can slip past a condition on the prefix.
+    """
+
+    def __init__(
+        self, listings: Listings, committing: Committing, marks: Marks, prefix: Prefix, *, is_replicated: bool
+    ) -> None:
+        self._listings = listings
+        self._committing = committing
+        self._marks = marks
+        self._prefix = prefix
+        self._is_replicated = is_replicated
+        self._under_way = 0
+        self._one_at_a_time = asyncio.Lock()
+        # Tasks of one process that race for a place would only refuse each other.
+        self.forget()
+
+    def forget(self) -> None:
+        """Count anew before the next create: the bucket was made anew."""
+        self._taken: set[str] = set()
+        self._last = 0
+        self._counted_at = 0
+        self._is_counted = False
+        self._is_exact = False
+
+    def learn(self, listing: Listing, known_before: int) -> None:
+        """
+        Use a complete listing that was taken for another reason, if it is news.
+
+        Args:
+            listing: Just taken.
+            known_before: The stream sequence that was known when it began.
+        """
+        if self._is_counted and listing.last >= self._last and not self._one_at_a_time.locked():
+            self._take_over(listing, known_before)
+
+    async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
+        """
+        Store the first value of a key, where there is a place for it.
+
+        Returns:
+            The sequence of the value.
+
+        Raises:
+            EntryExistsError: the key holds a value.
+            StoreFullError: all places are taken.
+            BackendUnavailableError: other writers were faster until the deadline.
+        """
+        async with self._one_at_a_time:
+            if not self._is_counted:
+                await self._count(deadline)
+        while True:
+            if self._bound + self._under_way < capacity - _FAR:
+                sequence = await self._insert_far(name, record, capacity, deadline)
+            else:
+                sequence = await self._insert_near(name, record, capacity, deadline)
+            if sequence is not None:
+                return sequence
+            if deadline.has_passed:
+                raise BackendUnavailableError("Other writers kept changing the store at the same time.")
+
+    async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
+        self._under_way += 1
+        try:
+            outcome = await self._put_first(name, record, deadline)
+        finally:
+            self._under_way -= 1
+        if self._bound <= capacity:
+            return outcome.sequence
+        async with self._one_at_a_time:
+            await self._count(deadline)
+        if len(self._taken) <= capacity:
+            return outcome.sequence
+        await self._committing.mark_deleted(name, expected=outcome.sequence, deadline=deadline)
+        return None
+
+    async def _put_first(self, name: str, record: Record, deadline: Deadline) -> Landed:
+        """Store a first value on the condition of its key alone, whatever the count is."""
+        mark = self._marks.of(name)
+        expected = 0 if mark.is_value else mark.sequence
+        while True:
+            outcome = await self._committing.put(name, record, expected=expected, deadline=deadline)
+            if isinstance(outcome, Landed):
+                return outcome
+            if outcome.current is not None and outcome.current.value is not None:
+                raise EntryExistsError(name)
+            # A marker stands where the key was: it is what the new value replaces.
+            expected = outcome.current.sequence if outcome.current is not None else 0
+
+    async def _insert_near(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
+        async with self._one_at_a_time:
+            if not self._is_exact:
+                await self._count(deadline, after=self._last)
+            if name in self._taken or len(self._taken) >= capacity:
+                # The count is as old as the last listing; the place may have become free since.
+                await self._count(deadline)
+                if name in self._taken:
+                    raise EntryExistsError(name)
+                if len(self._taken) >= capacity:
+                    raise StoreFullError(capacity)
+            expected = self._last
+            outcome = await self._committing.put(
+                name, record, expected=expected, within=self._listings.filter, deadline=deadline
+            )
+            if not isinstance(outcome, Landed):
+                await self._count(deadline, after=self._last)
+                return None
+            self._taken.add(name)
+            # On one server nothing can have come in between. On replicas a create that was sent
+            # without a count may have been in flight; its writer sees to itself, but it counts.
+            self._is_exact = not self._is_replicated or outcome.sequence == expected + 1
+            if self._is_exact:
+                self._last = self._counted_at = outcome.sequence
+            return outcome.sequence
+
+    @property
+    def _bound(self) -> int:
+        """The most places that can be taken at the sequence that the stream is known to have reached."""
+        return len(self._taken) + max(0, self._marks.latest - self._counted_at)
+
+    def _counts(self, name: str) -> bool:
+        return self._prefix.strip(name) is not None
+
+    async def _count(self, deadline: Deadline, *, after: int = 0) -> None:
+        known_before = self._marks.latest
+        listing = await self._listings.take(deadline, after=after)
+        if not after:
+            self._take_over(listing, known_before)
+            return
+        for name, row in listing.rows.items():
+            if self._counts(name):
+                (self._taken.add if row.is_value else self._taken.discard)(name)
+        self._note(listing, known_before)
+
+    def _take_over(self, listing: Listing, known_before: int) -> None:
+        self._taken = {name for name, row in listing.rows.items() if self._counts(name) and row.is_value}
+        self._note(listing, known_before)
+
+    def _note(self, listing: Listing, known_before: int) -> None:
+        self._last = listing.last
+        self._counted_at = max(listing.last, known_before)
+        self._marks.latest = max(self._marks.latest, listing.last)
+        self._is_counted = self._is_exact = True

@@ -1,0 +1,188 @@
+"""
+One conditional write, and its honest outcome.
+
+Every write names the sequence that it replaces and carries an operation id of its own. So
+it can be sent again without harm, it can never land on top of a newer value, however late
+it arrives, and after a lost acknowledgement the key itself tells what became of it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from jsmemory.backend import Record
+from jsmemory.backends.jetstream import messages, translate
+from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.leader import last_sequence
+from jsmemory.backends.jetstream.marks import Mark, Marks
+from jsmemory.backends.jetstream.messages import Message
+from jsmemory.backends.jetstream.reading import Reading
+from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, OutcomeUnknownError
+
+_FIRST_TRY: Final = 1.0
+_LONGEST_TRY: Final = 4.0
+# Seconds for one publish. Short at first, since after the death of a leader the first one is
+# always lost; longer later, for a server that is merely slow.
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The write is stored, at this sequence."""
+
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """
+    Another write came first.
+
+    Attributes:
+        current: What the key holds now; None where it holds no message.
+    """
+
+    current: Message | None
+
+
+class Committing:
+    """
+    Writes to one bucket.
+
+    Args:
+        wire: The connection.
+        bucket: Its name.
+        marks: What this process knows; raised by every write.
+        reading: For asking the key after a conflict or a lost answer.
+        value_cap: Bytes of headers and value that the bucket takes in one message.
+    """
+
+    def __init__(self, wire: Wire, bucket: str, marks: Marks, reading: Reading, value_cap: int) -> None:
+        self._wire = wire
+        self._bucket = bucket
+        self._marks = marks
+        self._reading = reading
+        self._value_cap = value_cap
+
+    async def put(
+        self, name: str, record: Record, *, expected: int, deadline: Deadline, within: str | None = None
+    ) -> Landed | Refused:
+        """
+        Store a value if the key, or everything `within`, is at the sequence `expected`.
+
+        Args:
+            name: The key's name in the bucket.
+            record: The value, and the description for the header.
+            expected: The sequence that must still be the last; 0 for none.
+            deadline: When to give up.
+            within: A subject filter that the condition is about, instead of the key alone.
+
+        Raises:
+            OutcomeUnknownError: sent, and the bucket could not be asked in time.
+            BackendUnavailableError: not stored.
+            AccessDeniedError: the credentials may not write the key.
+        """
+        headers = self._headers(name, expected, within)
+        described = headers | {messages.DESCRIPTION: messages.encode_description(record.description)}
+        if messages.wire_size(described, record.value) <= self._value_cap:
+            headers = described
+        return await self._commit(name, record.value, headers, expected, deadline)
+
+    async def mark_deleted(self, name: str, *, expected: int, deadline: Deadline) -> Landed | Refused:
+        """Store a delete marker in the place of the sequence `expected`; raises what `put` does."""
+        headers = self._headers(name, expected, None) | {messages.KV_OPERATION: "DEL"}
+        return await self._commit(name, b"", headers, expected, deadline)
+
+    def _headers(self, name: str, expected: int, within: str | None) -> dict[str, str]:
+        headers = {messages.OPERATION: messages.new_operation(), messages.EXPECTED: str(expected)}
+        if within is not None:
+            headers[messages.EXPECTED_WITHIN] = within
+        mark = self._marks.of(name)
+        if mark.operation and (within is not None or mark.sequence == expected):
+            headers[messages.PREVIOUS] = mark.operation
+        return headers
+
+    async def _commit(
+        self, name: str, value: bytes, headers: dict[str, str], expected: int, deadline: Deadline
+    ) -> Landed | Refused:
+        subject = f"$KV.{self._bucket}.{name}"
+        operation = headers[messages.OPERATION]
+        is_value = messages.KV_OPERATION not in headers
+        may_have_landed = False
+        try_for = _FIRST_TRY
+        while True:
+            failure: BackendError = BackendUnavailableError("The bucket cannot be reached.")
+            try:
+                reply = await self._wire.request(subject, value, timeout=deadline.at_most(try_for), headers=headers)
+            except NotDelivered:
+                pass
+            except Denied:
+                failure = AccessDeniedError(f"publish to {subject}")
+                if not may_have_landed:
+                    raise failure from None
+            except NotAnswered:
+                may_have_landed = True
+                try_for = min(try_for * 2, _LONGEST_TRY)
+            else:
+                answer = translate.decode(reply.data)
+                if answer.error is None:
+                    self._marks.raise_to(name, Mark(answer.seq, operation, is_value))
+                    return Landed(answer.seq)
+                if answer.error.is_conflict:
+                    settled = await self._settle(
+                        name, headers, expected, answer.error, deadline, may_have_landed=may_have_landed
+                    )
+                    if settled is not None:
+                        return settled
+                elif not answer.error.is_passing and not may_have_landed:
+                    raise translate.refusal(answer.error)
+            if deadline.has_passed:
+                if may_have_landed:
+                    raise OutcomeUnknownError(name)
+                raise failure
+            await deadline.pause()
+
+    async def _settle(
+        self,
+        name: str,
+        headers: dict[str, str],
+        expected: int,
+        error: translate.ApiError,
+        deadline: Deadline,
+        *,
+        may_have_landed: bool,
+    ) -> Landed | Refused | None:
+        """
+        Tell from the key itself what a conflict means; None says that nothing came first after all.
+
+        An earlier try whose answer was lost may be what this try now collides with.
+        """
+        is_of_key = messages.EXPECTED_WITHIN not in headers
+        try:
+            floor = error.last_sequence if is_of_key else None
+            if floor is None:
+                floor = await last_sequence(self._wire, f"$KV.{self._bucket}.{name}", None, deadline)
+            current = await self._reading.newest(name, deadline, at_least=floor)
+        except BackendError:
+            if may_have_landed:
+                raise OutcomeUnknownError(name) from None
+            raise
+        if current is not None and current.operation == headers[messages.OPERATION]:
+            return Landed(current.sequence)
+        if is_of_key and expected == (current.sequence if current is not None else 0):
+            # A write in flight was in the way, and came to nothing; or ours never arrived.
+            return None
+        if not may_have_landed or _another_took_its_place(current, expected, is_of_key=is_of_key):
+            return Refused(current)
+        if current is not None and current.previous == headers[messages.OPERATION]:
+            # Ours landed, and one who had read it has replaced it since.
+            return Landed(current.expected or current.sequence - 1)
+        raise OutcomeUnknownError(name)
+
+
+def _another_took_its_place(current: Message | None, expected: int, *, is_of_key: bool) -> bool:
+    """Whether what the key holds proves that a lost try did not land, and never will."""
+    if is_of_key:
+        return current is not None and current.expected == expected
+    # The condition was on the prefix: it fails for good once anything newer is there, and the
+    # key itself has not moved since.
+    return current is None or current.sequence <= expected

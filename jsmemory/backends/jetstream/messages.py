@@ -1,0 +1,114 @@
+"""One KV message: the headers that the store puts on it, and what is read from one that came."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, unquote
+
+import msgspec
+from nats.aio.msg import Msg
+
+OPERATION: Final = "Jsmemory-Operation"
+"""The id of the write that stored the message: how a lost acknowledgement is settled."""
+PREVIOUS: Final = "Jsmemory-Previous"
+"""The id of the write whose value this one replaced, where the writer knew it."""
+DESCRIPTION: Final = "Jsmemory-Description"
+"""The description once more, percent-encoded: a listing needs no bodies."""
+EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
+EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
+KV_OPERATION: Final = "KV-Operation"
+MARKER_REASON: Final = "Nats-Marker-Reason"
+
+_UNQUOTED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+# Every printable ASCII character stands for itself; the rest is percent-encoded UTF-8, since
+# not every header parser that nats-py can use gives non-ASCII values back.
+
+
+def new_operation() -> str:
+    """An id that nobody can guess: a foreign write must not pass for our own."""
+    return secrets.token_urlsafe(16)
+
+
+def encode_description(description: str) -> str:
+    """A description as a header value."""
+    if description.isascii() and "%" not in description:
+        return description
+    return quote(description, safe=_UNQUOTED)
+
+
+def decode_description(value: str) -> str:
+    """The description in a header value; never raises."""
+    return unquote(value, errors="replace") if "%" in value else value
+
+
+def wire_size(headers: Mapping[str, str], value: bytes) -> int:
+    """Bytes that a message counts towards the bucket's value cap and the server's payload cap."""
+    return len("NATS/1.0\r\n\r\n") + sum(len(name) + len(text) + 4 for name, text in headers.items()) + len(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """
+    What a subject holds: a value, or a marker that there is none.
+
+    Attributes:
+        sequence: The stream sequence, which is the revision.
+        value: The stored bytes; None for a delete or expiry marker.
+        operation: Our id of the write, "" where another program wrote it.
+        previous: The id of the write that it replaced, "" where it is not known.
+        expected: The sequence that it replaced, None where it is not known.
+    """
+
+    sequence: int
+    value: bytes | None = field(repr=False)
+    operation: str = ""
+    previous: str = ""
+    expected: int | None = None
+
+    @classmethod
+    def of(cls, sequence: int, headers: Mapping[str, str], value: bytes) -> "Message":
+        """Read a message from its headers and its body."""
+        expected = headers.get(EXPECTED, "")
+        # A condition on the whole prefix says nothing about what the key itself held.
+        of_key = EXPECTED_WITHIN not in headers and expected.isdecimal()
+        return cls(
+            sequence,
+            None if is_marker(headers) else value,
+            headers.get(OPERATION, ""),
+            headers.get(PREVIOUS, ""),
+            int(expected) if of_key else None,
+        )
+
+    @classmethod
+    def from_direct_get(cls, message: Msg) -> "Message | None":
+        """The answer of a direct get; None where the subject holds no message."""
+        headers = message.headers or {}
+        sequence = headers.get("Nats-Sequence")
+        return None if sequence is None else cls.of(int(sequence), headers, message.data)
+
+    @classmethod
+    def from_leader_get(cls, answer: "StoredMessage") -> "Message":
+        """The message in the answer of a get from the stream's leader."""
+        return cls.of(answer.seq, _parse_headers(answer.hdrs), answer.data)
+
+
+class StoredMessage(msgspec.Struct, frozen=True):
+    """A message as the JetStream API writes it in JSON; bytes travel as base64."""
+
+    seq: int
+    data: bytes = b""
+    hdrs: bytes = b""
+
+
+def is_marker(headers: Mapping[str, str]) -> bool:
+    """Whether a message says that its key is gone: a client's tombstone or a server's marker."""
+    return headers.get(KV_OPERATION) in ("DEL", "PURGE") or MARKER_REASON in headers
+
+
+def _parse_headers(block: bytes) -> dict[str, str]:
+    headers = {}
+    for line in block.split(b"\r\n")[1:]:
+        name, _, text = line.decode(errors="replace").partition(":")
+        headers[name] = text.strip()
+    return headers

@@ -1,0 +1,101 @@
+"""
+Reading a key, never older than this process has seen it.
+
+A direct get is the fast way, and any replica may answer it, also one that lags. An answer
+older than the key's mark is asked for again: of the stream's leader where the credentials
+allow it, else of whoever answers, until it shows what is known.
+"""
+
+from typing import Final
+
+import msgspec
+
+from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.backends.jetstream.messages import Message
+from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError
+
+_ONE_TRY: Final = 2.0
+# Seconds for one request; a lost one is asked again, since reading twice harms nobody.
+
+
+class Reading:
+    """
+    Reads of one bucket.
+
+    Args:
+        wire: The connection.
+        bucket: Its name.
+        marks: What this process knows; raised by every read.
+        asks_leader: Whether the credentials may ask the leader (which shows every key).
+        is_replicated: Whether an answer may come from a replica that lags.
+        allows_direct: Whether the bucket serves direct gets.
+    """
+
+    def __init__(
+        self, wire: Wire, bucket: str, marks: Marks, *, asks_leader: bool, is_replicated: bool, allows_direct: bool
+    ) -> None:
+        self._wire = wire
+        self._bucket = bucket
+        self._marks = marks
+        self._asks_leader = asks_leader
+        self._is_replicated = is_replicated
+        self._allows_direct = allows_direct
+
+    async def newest(self, name: str, deadline: Deadline, *, at_least: int = 0) -> Message | None:
+        """
+        The message that `name` holds, at the sequence of its mark or a later one.
+
+        Args:
+            name: The key's name in the bucket.
+            deadline: When to give up.
+            at_least: A sequence that the caller knows the key to have reached.
+
+        Returns:
+            The message, which may be a marker; None where there is none.
+
+        Raises:
+            BackendUnavailableError: not to be had in time; old text is never given.
+            AccessDeniedError: the credentials may not read the key.
+        """
+        floor = max(at_least, self._marks.of(name).sequence)
+        from_leader = not self._allows_direct
+        while True:
+            try:
+                message = await (self._ask_leader if from_leader else self._ask_anyone)(name, deadline)
+            except Denied:
+                raise AccessDeniedError(f"read $KV.{self._bucket}.{name}") from None
+            except (NotAnswered, NotDelivered):
+                pass
+            else:
+                if message is not None and message.sequence >= floor:
+                    self._marks.saw(name, message)
+                    return message
+                if message is None and (floor == 0 or from_leader or not self._is_replicated):
+                    # The leader has none: an operator's compaction took the marker that was known.
+                    return None
+                from_leader = self._asks_leader
+            if deadline.has_passed:
+                raise BackendUnavailableError("The bucket did not show its newest value in time.")
+            await deadline.pause()
+
+    async def _ask_anyone(self, name: str, deadline: Deadline) -> Message | None:
+        subject = self._wire.api_subject(f"DIRECT.GET.KV_{self._bucket}.$KV.{self._bucket}.{name}")
+        answer = await self._wire.request(subject, b"", timeout=deadline.at_most(_ONE_TRY))
+        status = (answer.headers or {}).get("Status")
+        if status is not None and status != "404":
+            raise NotAnswered
+        return Message.from_direct_get(answer)
+
+    async def _ask_leader(self, name: str, deadline: Deadline) -> Message | None:
+        asked = msgspec.json.encode({"last_by_subj": f"$KV.{self._bucket}.{name}"})
+        subject = self._wire.api_subject(f"STREAM.MSG.GET.KV_{self._bucket}")
+        reply = await self._wire.request(subject, asked, timeout=deadline.at_most(_ONE_TRY))
+        answer = translate.decode(reply.data)
+        if answer.message is not None:
+            return Message.from_leader_get(answer.message)
+        if answer.error is not None and answer.error.err_code == translate.MESSAGE_NOT_FOUND:
+            return None
+        raise NotAnswered

@@ -1,0 +1,51 @@
+"""The store that most code opens: the contract over a JetStream bucket."""
+
+from jsmemory.backed_store import BackedStore
+from jsmemory.backends.jetstream.backend import JetStreamBackend
+from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET
+from jsmemory.backends.jetstream.wire import Connection, Wire
+
+
+class JetStreamStore(BackedStore):
+    """Notes in one prefix of a JetStream key-value bucket. Made by `bind`."""
+
+    @classmethod
+    async def bind(
+        cls,
+        nc: Connection,
+        bucket: str,
+        prefix: str = "",
+        require_read_before_update: bool = True,
+        preflight: bool = True,
+        *,
+        write_budget: float = WRITE_BUDGET,
+        bind_timeout: float = BIND_TIMEOUT,
+        api_prefix: str | None = None,
+    ) -> "JetStreamStore":
+        """
+        Bind to a bucket that its operator has made; never makes or changes one.
+
+        Args:
+            nc: A connection of the host's, of nats-py or of `jsmemory.connect`; never closed here.
+            bucket: Its name.
+            prefix: The namespace in it, one token; ``""`` is the flat keyspace of the whole bucket.
+            require_read_before_update: Whether an update needs the authority of a scope.
+            preflight: Whether to examine the bucket, now and every few seconds of use. Off, the
+                store asks for nothing outside its prefix, and authority ends with this object.
+            write_budget: Seconds, 0.1 to 300, for one call and the settling of its outcome.
+            bind_timeout: Seconds for the bind.
+            api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
+
+        Raises:
+            BucketNotFoundError: there is no such bucket; with the command that makes it.
+            BucketUnfitError: it would lose or refuse entries; every finding with its cure.
+            InvalidKeyError: `prefix` is no single token.
+            InvalidOptionsError: another argument is out of range.
+            BackendUnavailableError: no answer within `bind_timeout`.
+            AccessDeniedError: the credentials may not examine the bucket.
+        """
+        wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
+        backend = await JetStreamBackend.bind(
+            wire, bucket, prefix, preflight=preflight, bind_timeout=bind_timeout, budget=write_budget
+        )
+        return cls(backend, require_read_before_update=require_read_before_update)

@@ -1,0 +1,159 @@
+"""Requests over a borrowed connection, and what can be known when one is not answered."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Protocol
+
+import anyio
+import nats.errors
+from nats.aio.msg import Msg
+
+_PERMISSION_WORDS: Final = "permissions violation"
+_UNDELIVERED: Final = (
+    nats.errors.NoRespondersError,
+    nats.errors.OutboundBufferLimitError,
+    nats.errors.ConnectionClosedError,
+    nats.errors.ConnectionDrainingError,
+    nats.errors.ConnectionReconnectingError,
+    nats.errors.MaxPayloadError,
+)
+
+
+class Connection(Protocol):
+    """What the backend uses of a NATS client; `nats.aio.client.Client` has it all."""
+
+    @property
+    def max_payload(self) -> int: ...
+    @property
+    def last_error(self) -> Exception | None: ...
+    def new_inbox(self) -> str: ...
+    async def request(
+        self, subject: str, payload: bytes = ..., timeout: float = ..., *, headers: dict[str, Any] | None = ...
+    ) -> Msg: ...
+    async def publish(
+        self, subject: str, payload: bytes = ..., reply: str = ..., headers: dict[str, Any] | None = ...
+    ) -> None: ...
+    async def subscribe(self, subject: str, *, cb: Any) -> Any: ...
+
+
+class NotDelivered(Exception):
+    """The request reached nobody: whatever it asked for has not happened."""
+
+
+class NotAnswered(Exception):
+    """The request was sent and no answer came: it may have been carried out."""
+
+
+class Denied(Exception):
+    """The server refused the subject to these credentials."""
+
+
+class Wire:
+    """
+    One borrowed connection; requests with three clear ways to fail.
+
+    Args:
+        connection: A client of nats-py, or whatever forwards to one. Never closed here.
+        api_prefix: The subject that the JetStream API is found under, ``$JS.API`` unless a
+            domain or an import of another account renames it.
+    """
+
+    def __init__(self, connection: Connection, api_prefix: str = "$JS.API") -> None:
+        self.connection = connection
+        self._api_prefix = api_prefix
+
+    def api_subject(self, operation: str) -> str:
+        """The subject of a JetStream API operation."""
+        return f"{self._api_prefix}.{operation}"
+
+    async def request(
+        self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None
+    ) -> Msg:
+        """
+        Ask once.
+
+        Args:
+            subject: Where to.
+            payload: The body.
+            timeout: Seconds to wait for the answer.
+            headers: NATS headers.
+
+        Raises:
+            NotDelivered: nobody heard it.
+            NotAnswered: the outcome is open.
+            Denied: the credentials lack the permission.
+        """
+        patience = self.patience()
+        try:
+            return await self.connection.request(subject, payload, timeout, headers=headers)
+        except _UNDELIVERED:
+            raise NotDelivered from None
+        except (nats.errors.Error, OSError):
+            patience.raise_if_denied()
+            raise NotAnswered from None
+
+    async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
+        """
+        Publish a request whose answers come to an inbox.
+
+        Raises:
+            NotDelivered: the connection could not take it.
+        """
+        try:
+            await self.connection.publish(subject, payload, reply)
+        except (nats.errors.Error, OSError):
+            raise NotDelivered from None
+
+    @asynccontextmanager
+    async def subscription(self, subject: str, receive: Callable[[Msg], Awaitable[None]]) -> AsyncIterator[None]:
+        """
+        Have what arrives on `subject` given to `receive`, for as long as the block lasts.
+
+        Raises:
+            NotDelivered: the connection could not take it.
+        """
+        try:
+            subscription = await self.connection.subscribe(subject, cb=receive)
+        except (nats.errors.Error, OSError):
+            raise NotDelivered from None
+        try:
+            yield
+        finally:
+            with anyio.move_on_after(1, shield=True), suppress(nats.errors.Error, OSError):
+                # Where it fails the connection is gone, and the subscription with it.
+                await subscription.unsubscribe()
+
+    def patience(self) -> "Patience":
+        """Begin to wait for answers that a denial would keep from coming."""
+        return Patience(self.connection)
+
+
+class Patience:
+    """
+    A wait for an answer, and whether the server refused the subject meanwhile.
+
+    The server says so on the connection, not in an answer. A supervised connection keeps what
+    it said; of a bare client there is only the last error.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._since = time.monotonic()
+        self._error_before = connection.last_error
+
+    def raise_if_denied(self) -> None:
+        """
+        Tell a denial from silence.
+
+        Raises:
+            Denied: the server refused a subject since the wait began.
+        """
+        denied = getattr(self._connection, "denied", None)
+        if denied is not None:
+            if denied(self._since):
+                raise Denied
+            return
+        error = self._connection.last_error
+        if error is not self._error_before and _PERMISSION_WORDS in str(error).lower():
+            raise Denied
