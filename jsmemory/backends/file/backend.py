@@ -1,0 +1,223 @@
+"""The driver: six verbs on a directory of files, each one call in a worker thread."""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final, TypeVar
+
+from anyio import from_thread, to_thread
+
+from jsmemory.backend import Backend, Keyspace, Record, Stored
+from jsmemory.backends.file import listing, regular
+from jsmemory.backends.file.atomic import discard, put_new, put_over, settle
+from jsmemory.backends.file.directory import Directory, census, has_twin, name_of
+from jsmemory.backends.file.locking import locked
+from jsmemory.backends.file.realm import Identity, recognise
+from jsmemory.backends.file.translate import OPENING, READING, WRITING, translating
+from jsmemory.entries import Item
+from jsmemory.errors import (
+    BackendError,
+    BackendUnavailableError,
+    EntryExistsError,
+    InvalidKeyError,
+    InvalidOptionsError,
+    OutcomeUnknownError,
+    StaleEntryError,
+    StoreFullError,
+)
+
+NAME: Final = "file"
+
+_OBSTACLE: Final = (
+    "The name of this key is taken in the memory directory by something that is no entry. "
+    "Choose another key, or ask its operator to move it away"
+)
+_TWIN: Final = (
+    "The key differs only in case from one that is there, and this file system cannot tell the two apart. "
+    "Choose another key"
+)
+
+_T = TypeVar("_T")
+_Waiting = Callable[[], None]
+
+_REVISION_LENGTH: Final = 32
+# Hex digits of a SHA-256: 128 bits, so that no two values of a key ever share one.
+
+
+class FileBackend(Backend):
+    """
+    One Markdown file an entry, in one directory, shared by any number of processes.
+
+    Made by `open`. Holds nothing open between two calls, so there is nothing to close, and
+    may be used from several event loops and threads.
+    """
+
+    def __init__(self, directory: Directory, *, ignores_case: bool | None = None) -> None:
+        self._directory = directory
+        self._case = ignores_case
+        self._identity = Identity("", ignores_case=True, mark=())
+
+    @classmethod
+    async def open(
+        cls, directory: str | os.PathLike[str], *, prefix: str = "", ignores_case: bool | None = None
+    ) -> "FileBackend":
+        """
+        Make the directory where it is missing, and clear away what dead writers left in it.
+
+        Args:
+            directory: The operator's directory. It may be a link.
+            prefix: A sub-directory of it, a key without a dot; ``""`` for the directory itself.
+            ignores_case: Whether its file system takes two names for one that differ in case
+                only. None asks the file system.
+
+        Raises:
+            InvalidOptionsError: one of them cannot be, or something else lies there.
+            AccessDeniedError: the directory can be neither made nor opened.
+            BackendUnavailableError: the disk is full or failing.
+        """
+        backend = cls(Directory.of(directory, prefix), ignores_case=ignores_case)
+        await _in_thread(OPENING, backend._open)
+        return backend
+
+    def describe(self) -> Keyspace:
+        return Keyspace(NAME, "", self._identity.realm)
+
+    async def scan(self) -> Sequence[Item]:
+        return await _in_thread(READING, self._scan)
+
+    async def load(self, key: str) -> Stored | None:
+        return await _in_thread(READING, partial(self._load, key))
+
+    async def insert(self, key: str, record: Record, *, capacity: int) -> str:
+        return await _in_thread(WRITING, partial(self._insert, key, record.value, capacity))
+
+    async def replace(self, key: str, record: Record, *, expected: str) -> str:
+        return await _in_thread(WRITING, partial(self._replace, key, record.value, expected))
+
+    async def remove(self, key: str) -> bool:
+        return await _in_thread(WRITING, partial(self._remove, key))
+
+    # -- In the worker thread ---------------------------------------------------------------
+
+    def _open(self, waiting: _Waiting) -> None:
+        self._directory.make()
+        with self._opened(waiting) as directory:
+            if self._folds_case and self._directory.twin_of_prefix():
+                raise InvalidOptionsError(
+                    "prefix",
+                    "differs only in case from another one, and this file system cannot tell the two apart",
+                    "Choose another one.",
+                )
+            if census(directory).staged:
+                with suppress(OSError, BackendError), locked(directory, waiting=waiting):
+                    discard(directory, census(directory).staged)
+
+    def _scan(self, waiting: _Waiting) -> list[Item]:
+        with self._opened(waiting) as directory:
+            return list(listing.items(directory, listing.keys(directory, waiting=waiting)))
+
+    def _load(self, key: str, waiting: _Waiting) -> Stored | None:
+        with self._opened(waiting) as directory:
+            content = self._read(directory, key)
+        return None if content is None else Stored(content.value, _revision_of(content.value))
+
+    def _insert(self, key: str, value: bytes, capacity: int, waiting: _Waiting) -> str:
+        with self._writing(waiting) as directory:
+            found = census(directory)
+            discard(directory, found.staged)
+            if key in found.keys:
+                raise EntryExistsError(key)
+            if key in found.obstacles:
+                raise InvalidKeyError(_OBSTACLE)
+            if self._folds_case and has_twin(key, found.keys + found.obstacles):
+                raise InvalidKeyError(_TWIN)
+            if len(found.keys) >= capacity:
+                raise StoreFullError(capacity)
+            if not put_new(directory, name_of(key), value):
+                # A program that takes no lock was quicker.
+                raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(_OBSTACLE)
+            _settle(directory, key)
+        return _revision_of(value)
+
+    def _replace(self, key: str, value: bytes, expected: str, waiting: _Waiting) -> str:
+        with self._writing(waiting) as directory:
+            content = self._read(directory, key)
+            if content is None or _revision_of(content.value) != expected:
+                raise StaleEntryError(key, "changed")
+            put_over(directory, name_of(key), value, mode=content.mode)
+            _settle(directory, key)
+        return _revision_of(value)
+
+    def _remove(self, key: str, waiting: _Waiting) -> bool:
+        with self._writing(waiting) as directory:
+            if not self._holds(directory, key):
+                return False
+            os.unlink(name_of(key), dir_fd=directory)
+            _settle(directory, key)
+        return True
+
+    @contextmanager
+    def _opened(self, waiting: _Waiting) -> Iterator[int]:
+        with self._directory.opened() as directory:
+            self._identity = recognise(directory, self._identity, waiting=waiting)
+            yield directory
+
+    @contextmanager
+    def _writing(self, waiting: _Waiting) -> Iterator[int]:
+        with self._opened(waiting) as directory, locked(directory, waiting=waiting):
+            yield directory
+
+    @property
+    def _folds_case(self) -> bool:
+        return self._identity.ignores_case if self._case is None else self._case
+
+    def _holds(self, directory: int, key: str) -> bool:
+        return self._is_exact(directory, name_of(key)) and regular.is_regular(directory, name_of(key))
+
+    def _read(self, directory: int, key: str) -> regular.Content | None:
+        name = name_of(key)
+        return regular.read(directory, name) if self._is_exact(directory, name) else None
+
+    def _is_exact(self, directory: int, name: str) -> bool:
+        # Such a file system opens `Build.md` when asked for `build.md`; its list of names tells.
+        return not self._folds_case or name in os.listdir(directory)
+
+
+async def _in_thread(permission: str, work: Callable[[_Waiting], _T]) -> _T:
+    """
+    Do `work` in a worker thread, to its end: a cancelled call leaves the old value or the new one.
+
+    Only the wait for the lock is cut short by a cancellation, so that a call that was given up
+    does not write long afterwards.
+    """
+    called_off = threading.Event()
+
+    def waiting() -> None:
+        from_thread.check_cancelled()
+        if called_off.is_set():
+            raise BackendUnavailableError("The call was cancelled while it waited for another writer.")
+
+    try:
+        return await to_thread.run_sync(translating, permission, partial(work, waiting))
+    except BaseException:
+        # A task that asyncio itself cancels leaves at once, and its thread behind.
+        called_off.set()
+        raise
+
+
+def _settle(directory: int, key: str) -> None:
+    try:
+        settle(directory)
+    except OSError:
+        pass
+    else:
+        return
+    # The write can be seen, but nobody knows whether it would outlast a power cut.
+    raise OutcomeUnknownError(key)
+
+
+def _revision_of(value: bytes) -> str:
+    return hashlib.sha256(value).hexdigest()[:_REVISION_LENGTH]

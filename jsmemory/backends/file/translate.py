@@ -1,0 +1,68 @@
+"""
+From what the operating system says to the errors of the contract.
+
+The system's own text names the path on the host, so nothing of it is passed on: neither as
+words nor as the cause or the context of an exception, both of which end in logs and traces.
+"""
+
+import errno
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError, InvalidKeyError, JsMemoryError
+
+_T = TypeVar("_T")
+
+OPENING: Final = "make and open the memory directory"
+READING: Final = "read the memory directory and its files"
+WRITING: Final = "write to the memory directory"
+
+DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""What the system answers where this process may not, and where nobody may."""
+
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ELOOP})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def translating(permission: str, work: Callable[[], _T]) -> _T:
+    """
+    Do `work`, and say in the contract's words how the operating system refused it.
+
+    Args:
+        permission: What is missing where access is denied.
+        work: A call that raises contract errors and `OSError`, and writes nothing where it
+            raises an `OSError`.
+
+    Raises:
+        AccessDeniedError: the account of this process may not.
+        BackendUnavailableError: the directory is gone, the disk is full or failing.
+        InvalidKeyError: the file system has shorter names than a key may be.
+    """
+    try:
+        return work()
+    except OSError as refusal:
+        reason = refusal.errno
+    # Raised out here, where the system's exception is not the context of ours any more.
+    raise worded(reason, permission)
+
+
+def worded(reason: int | None, permission: str) -> JsMemoryError:
+    """The error for an `errno`, None where there was none."""
+    if reason in DENIED:
+        return AccessDeniedError(permission)
+    if reason in _GONE:
+        return BackendUnavailableError(
+            "The memory directory is gone.", "Ask its operator to put it back, or open the store anew."
+        )
+    if reason in _FULL:
+        return BackendUnavailableError(
+            "The disk under the memory directory is full.", "Ask its operator to make room, then try again."
+        )
+    if reason in _TOO_MANY:
+        return BackendUnavailableError("Too many files are open on this host.")
+    if reason == errno.ENAMETOOLONG:
+        return InvalidKeyError("The key is longer than a name may be on this file system")
+    return BackendUnavailableError(
+        "The memory directory could not be used.", "Try again; if it goes on, ask its operator to check the disk."
+    )
