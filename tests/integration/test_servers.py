@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,8 +13,10 @@ from nats.aio.client import Client
 
 from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 from jsmemory.testing.servers import (
+    NatsCluster,
     NatsServer,
     ServerSettings,
+    embedded_cluster,
     embedded_server,
     find_nats_server,
     local_server,
@@ -184,13 +187,20 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+async def test_a_client_that_finds_no_server_says_so_in_time(fresh_server: NatsServer) -> None:
+    """A test against a server that is down would hang instead of failing."""
+    fresh_server.kill()
+    with pytest.raises(BackendUnavailableError, match="Start one"):
+        await plain_client(fresh_server.url, deadline=0.3).__aenter__()
+
+
 async def test_settings_and_accounts_reach_the_server(tmp_path: Path) -> None:
     """A test of permissions or limits would pass against a server that has none."""
     extra = 'authorization { users: [{user: ann, password: pw, permissions: {publish: {deny: "secret.>"}}}] }'
     settings = ServerSettings(max_payload=200_000, extra=extra)
     async with (
         embedded_server(tmp_path, settings=settings) as server,
-        plain_client(server.url.replace("//", "//ann:pw@")) as client,
+        plain_client(server.url, user="ann", password="pw") as client,
     ):
         assert client.max_payload == 200_000
         assert os.stat(tmp_path / "server.conf").st_mode & 0o077 == 0
@@ -219,3 +229,81 @@ async def test_any_odd_bucket_can_be_made_and_a_refused_one_says_why(nats_server
     with pytest.raises(InvalidOptionsError) as caught:
         await make_bucket(nc, "never", replicas=3)
     assert "replicas" in caught.value.__notes__[0]
+
+
+async def test_a_cluster_that_is_ready_makes_a_replicated_bucket_at_once(
+    replicated_bucket: str, cluster_nc: Client, nats_cluster: NatsCluster
+) -> None:
+    """Every test of replication would begin with a wait of its own, or fail now and then."""
+    info = await cluster_nc.jetstream().stream_info(f"KV_{replicated_bucket}")
+    assert info.config.num_replicas == 3
+    leader = await nats_cluster.leader_of(f"KV_{replicated_bucket}")
+    followers = await nats_cluster.followers_of(f"KV_{replicated_bucket}")
+    assert {leader.name, *(node.name for node in followers)} == {"n1", "n2", "n3"}
+    assert nats_cluster.node(leader.name) is leader
+
+
+async def test_after_its_leader_is_killed_a_stream_has_another_with_the_same_data(fresh_cluster: NatsCluster) -> None:
+    """Whoever tests a failover must be able to tell a slow election from a lost write."""
+    await make_bucket(fresh_cluster.urls, "team", replicas=3)
+    old = await fresh_cluster.leader_of("KV_team")
+    await _put(fresh_cluster, b"kept")
+    fresh_cluster.kill(old.name)
+    new = await fresh_cluster.leader_of("KV_team")
+    assert new is not old
+    assert await _get(fresh_cluster) == b"kept"
+    await fresh_cluster.restart(old.name)
+    assert old.is_running
+    assert await _get(fresh_cluster) == b"kept"
+
+
+async def test_a_cluster_that_was_killed_whole_comes_back_on_its_folder(tmp_path: Path) -> None:
+    """A test of a power cut needs the data, the names and the ports of before."""
+    async with embedded_cluster(tmp_path) as cluster:
+        await make_bucket(cluster.urls, "team", replicas=3)
+        await _put(cluster, b"kept")
+        urls = cluster.urls
+        cluster.kill_all()
+        assert not any(node.is_started for node in cluster.nodes)
+        cluster.begin()
+        await cluster.ready()
+        assert cluster.urls == urls
+        await cluster.leader_of("KV_team")
+        assert await _get(cluster) == b"kept"
+
+
+async def test_a_cluster_without_a_majority_is_never_called_ready(fresh_cluster: NatsCluster) -> None:
+    """A test would blame the store for what the servers cannot do."""
+    fresh_cluster.kill(0)
+    fresh_cluster.kill("n2")
+    # The survivor calls itself the leader until it notices.
+    with pytest.raises(BackendUnavailableError, match="majority"):
+        await fresh_cluster.ready(deadline=0.3)
+
+
+async def test_a_route_port_that_is_taken_is_drawn_anew(tmp_path: Path) -> None:
+    """A draw that another process wins must not fail somebody's suite, in a cluster neither."""
+    cluster = NatsCluster(tmp_path)
+    first = cluster.node(0).membership
+    assert first is not None
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", first.port))
+        holder.listen()
+        try:
+            cluster.begin()
+            await cluster.ready()
+            second = cluster.node(0).membership
+            assert second is not None
+            assert second.port != first.port
+        finally:
+            cluster.kill_all()
+
+
+async def _put(cluster: NatsCluster, value: bytes) -> None:
+    async with plain_client(*cluster.urls) as client:
+        await client.jetstream().publish("$KV.team.note", value)
+
+
+async def _get(cluster: NatsCluster) -> bytes | None:
+    async with plain_client(*cluster.urls) as client:
+        return (await client.jetstream().get_last_msg("KV_team", "$KV.team.note")).data

@@ -11,16 +11,20 @@ started it, even one that is killed.
 
 from jsmemory.testing.servers.binary import find_nats_server
 from jsmemory.testing.servers.buckets import make_bucket, plain_client
+from jsmemory.testing.servers.cluster import NatsCluster
 from jsmemory.testing.servers.configuration import Membership, ServerSettings
-from jsmemory.testing.servers.embedding import embedded_server, local_server
+from jsmemory.testing.servers.embedding import embedded_cluster, embedded_server, local_cluster, local_server
 from jsmemory.testing.servers.process import NatsServer
 
 __all__ = [
     "Membership",
+    "NatsCluster",
     "NatsServer",
     "ServerSettings",
+    "embedded_cluster",
     "embedded_server",
     "find_nats_server",
+    "local_cluster",
     "local_server",
     "make_bucket",
     "plain_client",

@@ -1,27 +1,31 @@
 """Buckets as an operator makes them, and as one should not."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import nats
 from nats.aio.client import Client
 
-from jsmemory.errors import InvalidOptionsError
+from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 
 REQUEST_S = 10.0
 """A replicated bucket answers when its own leader is elected."""
 
+CONNECT_S = 10.0
+
 TWO_MINUTES_NS = 120 * 1_000_000_000
 
 
-async def make_bucket(nc_or_url: Client | str, bucket: str, *, replicas: int = 1, **stream: object) -> dict[str, Any]:
+async def make_bucket(
+    nc_or_url: Client | str | Sequence[str], bucket: str, *, replicas: int = 1, **stream: object
+) -> dict[str, Any]:
     """
     Make a bucket fit for memory, as ``nats kv add`` would.
 
     Args:
-        nc_or_url: A connected client, or where to connect to for this one request.
+        nc_or_url: A connected client, or where to connect to for this one request: a URL, or a cluster's.
         bucket: Its name.
         replicas: 1, 3 or 5.
         stream: Fields of the stream's configuration that are to differ, under the names and
@@ -54,10 +58,11 @@ async def make_bucket(nc_or_url: Client | str, bucket: str, *, replicas: int = 1
     }
     asked = {field: value for field, value in config.items() if value is not None}
     async with AsyncExitStack() as stack:
-        if isinstance(nc_or_url, str):
-            client = await stack.enter_async_context(plain_client(nc_or_url))
-        else:
+        if isinstance(nc_or_url, Client):
             client = nc_or_url
+        else:
+            urls = [nc_or_url] if isinstance(nc_or_url, str) else nc_or_url
+            client = await stack.enter_async_context(plain_client(*urls))
         reply = await client.request(
             f"$JS.API.STREAM.CREATE.KV_{bucket}", json.dumps(asked).encode(), timeout=REQUEST_S
         )
@@ -68,28 +73,47 @@ async def make_bucket(nc_or_url: Client | str, bucket: str, *, replicas: int = 1
 
 
 @asynccontextmanager
-async def plain_client(*urls: str) -> AsyncIterator[Client]:
-    """A connected client of nats-py that logs nothing, comes back by itself, and is closed after."""
+async def plain_client(*urls: str, deadline: float = CONNECT_S, **options: Any) -> AsyncIterator[Client]:
+    """
+    A connected client of nats-py that logs nothing, comes back by itself, and is closed after.
 
-    async def ignore(*_: object) -> None:
-        # Without one, nats-py logs a traceback for every attempt to connect.
-        return
+    Args:
+        urls: A server's, or those of a cluster's members.
+        deadline: Seconds that the first connect may take.
+        options: Further ones of nats-py's ``connect``, such as ``user`` and ``inbox_prefix``.
 
-    client = await nats.connect(
-        list(urls),
-        error_cb=ignore,
-        disconnected_cb=ignore,
-        reconnected_cb=ignore,
-        closed_cb=ignore,
-        discovered_server_cb=ignore,
-        connect_timeout=2,
-        max_reconnect_attempts=-1,
-        reconnect_time_wait=0.1,
-    )
+    Raises:
+        BackendUnavailableError: nobody let it in in time.
+    """
+    client = Client()
     try:
+        try:
+            async with asyncio.timeout(deadline):
+                await client.connect(list(urls), **(_QUIET | options))
+        except TimeoutError:
+            raise BackendUnavailableError(
+                "No server let the client in.", "Start one, or mend the credentials."
+            ) from None
         yield client
     finally:
         await client.close()
+
+
+async def _ignore(*_: object) -> None:
+    # Without these callbacks, nats-py logs a traceback for every attempt to connect.
+    return
+
+
+_QUIET: dict[str, Any] = {
+    "error_cb": _ignore,
+    "disconnected_cb": _ignore,
+    "reconnected_cb": _ignore,
+    "closed_cb": _ignore,
+    "discovered_server_cb": _ignore,
+    "connect_timeout": 2,
+    "max_reconnect_attempts": -1,
+    "reconnect_time_wait": 0.1,
+}
 
 
 def _refusal(error: Mapping[str, Any]) -> InvalidOptionsError:

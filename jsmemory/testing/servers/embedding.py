@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from jsmemory.testing.servers.cluster import NatsCluster
 from jsmemory.testing.servers.configuration import ServerSettings
 from jsmemory.testing.servers.process import NatsServer
 
@@ -60,6 +61,46 @@ async def embedded_server(
 
 
 @contextmanager
+def local_cluster(
+    folder: Path | None = None, *, size: int = 3, settings: ServerSettings | None = None
+) -> Iterator[NatsCluster]:
+    """As `embedded_cluster`, for code without an event loop."""
+    with _placed(folder) as place:
+        cluster = NatsCluster(place, size=size, settings=settings)
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            _end(cluster, keep=folder is not None)
+
+
+@asynccontextmanager
+async def embedded_cluster(
+    folder: Path | None = None, *, size: int = 3, settings: ServerSettings | None = None
+) -> AsyncIterator[NatsCluster]:
+    """
+    A cluster in which replicated buckets can be made at once; it ends with the block.
+
+    Args:
+        folder: Where its streams stay; by default one that is removed with the cluster.
+        size: How many servers.
+        settings: What is to differ from the defaults, alike for all.
+
+    Raises:
+        InvalidOptionsError: there is no nats-server.
+        BackendUnavailableError: it did not become ready.
+    """
+    with _placed(folder) as place:
+        cluster = NatsCluster(place, size=size, settings=settings)
+        try:
+            cluster.begin()
+            await cluster.ready()
+            yield cluster
+        finally:
+            _end(cluster, keep=folder is not None)
+
+
+@contextmanager
 def _placed(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         yield folder
@@ -71,9 +112,11 @@ def _placed(folder: Path | None) -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-def _end(server: NatsServer, *, keep: bool) -> None:
+def _end(servers: NatsServer | NatsCluster, *, keep: bool) -> None:
     # What nobody will look at again needs no good order.
     if keep:
-        server.terminate()
+        servers.terminate()
+    elif isinstance(servers, NatsCluster):
+        servers.kill_all()
     else:
-        server.kill()
+        servers.kill()

@@ -14,7 +14,9 @@ _SCRIPT = Path(__file__).with_name("watchdog.py")
 class _Guard:
     """The one watchdog of this process; started with the first server, ended at exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, inherited: "_Guard | None" = None) -> None:
+        # In a forked child: kept only because to let go of it would warn of a process that is not ours to end.
+        self._inherited = inherited
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._watched: set[int] = set()
@@ -81,7 +83,7 @@ atexit.register(lambda: _guard.close())
 def _renew_in_a_forked_child() -> None:
     # A child has no servers yet, and may neither write to its parent's watchdog nor close it.
     global _guard
-    _guard = _Guard()
+    _guard = _Guard(_guard)
 
 
 os.register_at_fork(after_in_child=_renew_in_a_forked_child)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
+from jsmemory.errors import BackendUnavailableError
 from jsmemory.testing.servers import guarding
 from jsmemory.testing.servers.binary import find_nats_server
 from jsmemory.testing.servers.configuration import Membership, ServerSettings, configuration
@@ -20,6 +20,7 @@ READY_S = 10.0
 """Far above the 10 to 20 ms that an empty server takes: a busy machine, a full folder."""
 
 POLL_S = 0.003
+AGAIN_S = 0.05
 TERMINATE_S = 5.0
 LOG_LINES = 20
 
@@ -62,6 +63,7 @@ class NatsServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._program = ""
         self._log_start = 0
+        self._launched_at = 0.0
         self._was_ready = False
 
     @property
@@ -93,6 +95,16 @@ class NatsServer:
     def is_running(self) -> bool:
         """Whether the process is there; a paused one is."""
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def is_started(self) -> bool:
+        """Whether it was started and not ended from here; it may have ended by itself."""
+        return self._process is not None
+
+    @property
+    def lost_its_port(self) -> bool:
+        """Whether it ended by itself because somebody else has one of its ports."""
+        return self.is_started and not self.is_running and "address already in use" in self.log
 
     @property
     def log(self) -> str:
@@ -133,6 +145,28 @@ class NatsServer:
         """As `wait_ready`, without stopping the event loop."""
         for _ in self._until_ready(deadline):
             await anyio.sleep(POLL_S)
+
+    def progress(self, *, late: bool = False) -> bool:
+        """
+        One look at a server that starts: whether it takes clients; starts it again if its port was taken.
+
+        Args:
+            late: Give up unless it is ready now.
+
+        Raises:
+            BackendUnavailableError: it is late, or ended for another reason.
+        """
+        if self._takes_clients():
+            self._was_ready = True
+            return True
+        if self.is_running:
+            if late:
+                raise self._failure("was not ready in time")
+        elif late or not self.lost_its_port:
+            raise self._failure("ended before it was ready")
+        elif time.monotonic() > self._launched_at + AGAIN_S:
+            self._begin_again()
+        return False
 
     # -- Ending and stopping ---------------------------------------------------------------
 
@@ -196,6 +230,7 @@ class NatsServer:
             self._process = subprocess.Popen(  # noqa: S603
                 [program, "-c", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+        self._launched_at = time.monotonic()
         guarding.watch(self._process.pid)
 
     def _reap(self) -> None:
@@ -208,19 +243,13 @@ class NatsServer:
 
     def _until_ready(self, deadline: float) -> Iterator[None]:
         end = time.monotonic() + deadline
-        while not self._takes_clients():
-            late = time.monotonic() > end
-            if not self.is_running:
-                self._begin_again(late=late)
-            elif late:
-                raise self._failure("was not ready in time")
+        while not self.progress(late=time.monotonic() > end):
             yield
-        self._was_ready = True
 
     def _takes_clients(self) -> bool:
         # The server writes this file, named by its own process, when every listener is open.
         # A connection would not do: another server may have got hold of the port.
-        if self._process is None or self._process.poll() is not None:
+        if not self.is_running or self._process is None:
             return False
         try:
             json.loads(self._ports_file(self._process.pid).read_bytes())
@@ -228,17 +257,15 @@ class NatsServer:
             return False
         return True
 
-    def _begin_again(self, *, late: bool) -> None:
-        if late or "address already in use" not in self.log:
-            raise self._failure("ended before it was ready")
-        self._reap()
+    def _begin_again(self) -> None:
         # A port that somebody knows is waited for; one that nobody knows yet is drawn anew.
         if not self._chosen and not self._was_ready:
             self._port = draw_port()
             self._monitor_port = draw_port() if self._monitor_port else None
+        self._reap()
         self._launch()
 
-    def _failure(self, how: str) -> BackendUnavailableError | InvalidOptionsError:
+    def _failure(self, how: str) -> BackendUnavailableError:
         error = BackendUnavailableError(f"The nats-server {how}.", "Its log tells why; mend that, then start it again.")
         error.add_note("\n".join(self.log.splitlines()[-LOG_LINES:]))
         self.kill()
