@@ -10,6 +10,7 @@ import pytest
 from nats.aio.client import Client
 from nats.js.errors import APIError
 
+from jsmemory.backends.jetstream import messages
 from jsmemory.backends.jetstream.facts import StreamFacts, api_level_of
 from jsmemory.backends.jetstream.preflight import MIN_CONSUMERS, examine
 from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRY_BYTES
@@ -97,11 +98,10 @@ async def test_a_bucket_capped_at_exactly_an_entry_takes_the_longest_one_with_it
     bucket, prefix, key = "b" * 200, "p" * 200, "k" * 200
     await make_bucket(nc, bucket, max_msg_size=MAX_ENTRY_BYTES)
     headers = {
-        "Jsmemory-Operation": "x" * 22,
-        "Jsmemory-Previous": "x" * 22,
-        "Nats-Expected-Last-Subject-Sequence": "0",
-        "Nats-Expected-Last-Subject-Sequence-Subject": f"$KV.{bucket}.{prefix}.>",
-        "Room-For-A-Sequence-Of-Twenty-Digits": "x" * 19,
+        messages.OPERATION: messages.new_operation(),
+        messages.PREVIOUS: messages.new_operation(),
+        messages.EXPECTED: "0",
+        messages.EXPECTED_WITHIN: f"$KV.{bucket}.{prefix}.>",
     }
     value = b"v" * (MAX_CONTENT_BYTES + LONGEST_HEADER)
     ack = await nc.jetstream().publish(f"$KV.{bucket}.{prefix}.{key}", value, headers=headers)

@@ -9,6 +9,7 @@ and with JSMEMORY_REQUIRE_NATS_CLI=1 they are, and fail. A release is checked th
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -27,7 +28,9 @@ from jsmemory.testing.servers import NatsServer
 FactsOf = Callable[[str], Awaitable[StreamFacts]]
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
-COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+README = ROOT / "ops" / "README.md"
 
 
 @pytest.fixture
@@ -142,6 +145,23 @@ async def test_the_container_that_makes_the_bucket_may_run_again(nc: Client, fac
     assert again.returncode == 0, again.stderr
     assert examine(await facts_of("team"), max_payload=nc.max_payload, api_level=1) == ()
     assert await values_of(nc, "team") == {"note": b"kept"}
+
+
+async def test_a_backup_comes_back_as_another_bucket_by_the_lines_in_the_readme(
+    nc: Client, bucket: str, facts_of: FactsOf, shell: Shell
+) -> None:
+    """Fault 5: what a run had read before a restore must authorise no overwrite after it."""
+    backup, restore = re.findall(r"^ {4}(nats backup .*)$", README.read_text(), flags=re.MULTILINE)
+    await nc.jetstream().publish(f"$KV.{bucket}.note", b"kept")
+    before = await facts_of(bucket)
+    done = shell(
+        f"{backup} && nats stream rm KV_team --force && {restore}".replace("KV_team", f"KV_{bucket}"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert await values_of(nc, bucket) == {"note": b"kept"}
+    after = await facts_of(bucket)
+    assert examine(after, max_payload=nc.max_payload, api_level=1) == ()
+    assert after.created != before.created
 
 
 async def values_of(nc: Client, bucket: str) -> dict[str, bytes]:
