@@ -23,7 +23,7 @@ from nats.aio.client import Client
 from jsmemory.backends.jetstream.facts import StreamFacts, api_level_of
 from jsmemory.backends.jetstream.preflight import examine
 from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, BucketRecipe, missing_bucket_cure, successor
-from jsmemory.testing.servers import NatsServer
+from jsmemory.testing.servers import NatsCluster, NatsServer
 
 FactsOf = Callable[[str], Awaitable[StreamFacts]]
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
@@ -133,6 +133,20 @@ async def test_an_edit_leaves_alone_what_the_operator_chose(
     config = (await facts_of(name)).config
     assert (config.max_age, config.max_msgs_per_subject, config.max_msg_size) == (0, 7, 100 * 1024)
     assert (config.max_bytes, config.storage, config.discard) == (10 * 1024 * 1024, "file", "new")
+
+
+async def test_on_a_cluster_the_line_and_the_edit_keep_three_replicas(
+    nats_cluster: NatsCluster, cluster_nc: Client, bucket: str, shell: Shell
+) -> None:
+    """A cure that falls back to one replica loses the bucket at the next crash."""
+    url = nats_cluster.urls[0]
+    add = BucketRecipe(bucket=bucket, replicas=3).nats_kv_add()
+    for command in (f"{add} --ttl=5m", f"nats kv edit {bucket} --ttl=0s"):
+        done = shell(f"NATS_URL={url} {command}")
+        assert done.returncode == 0, done.stderr
+    facts = StreamFacts.of((await cluster_nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"")).data)
+    assert examine(facts, max_payload=cluster_nc.max_payload, api_level=1) == ()
+    assert facts.replicas == 3
 
 
 async def test_the_container_that_makes_the_bucket_may_run_again(nc: Client, facts_of: FactsOf, shell: Shell) -> None:
