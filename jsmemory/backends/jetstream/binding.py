@@ -15,7 +15,8 @@ import msgspec
 
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.preflight import StreamFacts, api_level_of, examine
+from jsmemory.backends.jetstream.facts import StreamFacts, api_level_of
+from jsmemory.backends.jetstream.preflight import examine
 from jsmemory.backends.jetstream.recipe import missing_bucket_cure
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError, BucketNotFoundError, BucketUnfitError

@@ -17,7 +17,7 @@ from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
-from jsmemory.errors import BackendUnavailableError, EntryExistsError, StoreFullError
+from jsmemory.errors import BackendUnavailableError, EntryExistsError, IncompleteListingError, StoreFullError
 from jsmemory.keys import Prefix
 
 _FAR: Final = 256
@@ -159,7 +159,10 @@ class Places:
 
     async def _count(self, deadline: Deadline, *, after: int = 0) -> None:
         known_before = self._marks.latest
-        listing = await self._listings.take(deadline, after=after)
+        try:
+            listing = await self._listings.take(deadline, after=after)
+        except IncompleteListingError:
+            raise BackendUnavailableError("The entries could not be counted in time.") from None
         if not after:
             self._take_over(listing, known_before)
             return

@@ -1,9 +1,21 @@
 """The store that most code opens: the contract over a JetStream bucket."""
 
+from typing import Final
+
+import msgspec
+
 from jsmemory.backed_store import BackedStore
 from jsmemory.backends.jetstream.backend import JetStreamBackend
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET
+from jsmemory.backends.jetstream.options import BIND_TIMEOUT, MAX_BUCKET_LENGTH, WRITE_BUDGET, JetStreamOptions
 from jsmemory.backends.jetstream.wire import Connection, Wire
+from jsmemory.errors import InvalidOptionsError
+
+_SECONDS: Final = ("is out of range", "Give 0.1 to 300 seconds.")
+_BOUNDS: Final = {
+    "bucket": ("is no name of a bucket", f"Use 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ and -."),
+    "write_budget": _SECONDS,
+    "bind_timeout": _SECONDS,
+}
 
 
 class JetStreamStore(BackedStore):
@@ -44,6 +56,13 @@ class JetStreamStore(BackedStore):
             BackendUnavailableError: no answer within `bind_timeout`.
             AccessDeniedError: the credentials may not examine the bucket.
         """
+        try:
+            msgspec.convert(
+                {"bucket": bucket, "write_budget": write_budget, "bind_timeout": bind_timeout}, JetStreamOptions
+            )
+        except msgspec.ValidationError as error:
+            option = next((name for name in ("write_budget", "bind_timeout") if name in str(error)), "bucket")
+            raise InvalidOptionsError(option, *_BOUNDS[option]) from None
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
         backend = await JetStreamBackend.bind(
             wire, bucket, prefix, preflight=preflight, bind_timeout=bind_timeout, budget=write_budget

@@ -1,0 +1,116 @@
+"""Faults 5 and 21: what an operator does to a bucket that is in use."""
+
+import json
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore, binding
+from jsmemory.errors import BackendUnavailableError, BucketUnfitError, StaleEntryError
+from jsmemory.scope import Scope
+from jsmemory.testing.servers import make_bucket
+
+
+@pytest.fixture(autouse=True)
+def _examined_at_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bucket is examined every few seconds of use; here there is no time to wait for that."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
+
+
+async def edit(nc: Client, bucket: str, **changes: object) -> None:
+    info = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"", timeout=2)).data)
+    config = json.dumps(info["config"] | changes).encode()
+    answer = json.loads((await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", config, timeout=2)).data)
+    assert "error" not in answer, answer
+
+
+async def make_anew(nc: Client, bucket: str) -> None:
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    await make_bucket(nc, bucket)
+
+
+async def test_a_ttl_set_after_the_bind_is_noticed(nc: Client, bucket: str) -> None:
+    """Fault 21: memories written from then on would silently expire."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    await store.create("k", "d", "c", scope=None)
+    await edit(nc, bucket, max_age=3_600_000_000_000)
+    with pytest.raises(BucketUnfitError) as refused:
+        await store.create("k2", "d", "c", scope=None)
+    assert [finding.code for finding in refused.value.findings] == ["bucket_ttl"]
+    await edit(nc, bucket, max_age=0)
+    await store.create("k2", "d", "c", scope=None)
+
+
+async def test_authority_ends_with_the_bucket_it_was_earned_in(nc: Client, bucket: str) -> None:
+    """Fault 5: the sequences start again at 1, and an old number matches a value that nobody saw."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "old", scope=scope)
+    await make_anew(nc, bucket)
+    await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "blind", scope=scope)
+    assert (await store.read("k", scope=scope)).content == "never seen"
+    await store.update("k", "d", "seen now", scope=scope)
+
+
+async def test_a_snapshot_of_the_old_bucket_grants_nothing_in_the_new_one(nc: Client, bucket: str) -> None:
+    before = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await before.create("k", "d", "old", scope=scope)
+    snapshot = json.loads(json.dumps(scope.snapshot()))
+    await make_anew(nc, bucket)
+    after = await JetStreamStore.bind(nc, bucket, "p")
+    await after.create("k", "d", "never seen", scope=None)
+    resumed = Scope()
+    assert resumed.restore(snapshot) is None
+    with pytest.raises(StaleEntryError) as refused:
+        await after.update("k", "d", "blind", scope=resumed)
+    assert refused.value.reason == "unread"
+
+
+async def test_a_snapshot_goes_on_in_another_store_of_the_same_bucket_and_prefix_only(nc: Client, bucket: str) -> None:
+    first = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await first.create("k", "d", "old", scope=scope)
+    resumed = Scope()
+    resumed.restore(json.loads(json.dumps(scope.snapshot())))
+    other_prefix = await JetStreamStore.bind(nc, bucket, "q")
+    await other_prefix.create("k", "d", "theirs", scope=None)
+    with pytest.raises(StaleEntryError):
+        await other_prefix.update("k", "d", "blind", scope=resumed)
+    second = await JetStreamStore.bind(nc, bucket, "p")
+    await second.update("k", "d", "gone on", scope=resumed)
+    assert (await first.read("k", scope=None)).content == "gone on"
+
+
+async def test_a_new_bucket_is_read_although_its_sequences_are_older(nc: Client, bucket: str) -> None:
+    """The newest sequences that this process knew are those of a bucket that is no more."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "1", scope=scope)
+    for turn in range(5):
+        await store.update("k", "d", f"{turn}", scope=scope)
+    await make_anew(nc, bucket)
+    await nc.request(f"$KV.{bucket}.p.k", b"new", timeout=2)
+    assert (await store.read("k", scope=None)).content == "new"
+    await store.create("other", "d", "c", scope=None)
+    assert [item.key for item in await store.list()] == ["k", "other"]
+
+
+async def test_a_bucket_that_is_gone_is_named_as_such(nc: Client, bucket: str) -> None:
+    store = await JetStreamStore.bind(nc, bucket, "p", write_budget=1)
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    with pytest.raises(BackendUnavailableError, match="The bucket is gone"):
+        await store.read("k", scope=None)
+
+
+async def test_without_preflight_authority_does_not_outlive_the_store_object(nc: Client, bucket: str) -> None:
+    """Without the right to ask when the bucket was made, an old number could match an unseen value."""
+    scope = Scope()
+    first = await JetStreamStore.bind(nc, bucket, "p", preflight=False)
+    await first.create("k", "d", "c", scope=scope)
+    await first.update("k", "d", "c2", scope=scope)
+    second = await JetStreamStore.bind(nc, bucket, "p", preflight=False)
+    with pytest.raises(StaleEntryError):
+        await second.update("k", "d", "blind", scope=scope)

@@ -1,0 +1,225 @@
+"""Faults 1 to 4 and 8 on JetStream: what a write says after its acknowledgement was lost."""
+
+import asyncio
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.errors import (
+    BackendUnavailableError,
+    EntryExistsError,
+    EntryNotFoundError,
+    OutcomeUnknownError,
+    StaleEntryError,
+)
+from jsmemory.scope import Scope
+from jsmemory.testing.lossy import LossyConnection
+
+
+@pytest.fixture
+async def lossy(nc: Client) -> LossyConnection:
+    return LossyConnection(nc)
+
+
+@pytest.fixture
+async def store(lossy: LossyConnection, bucket: str) -> JetStreamStore:
+    return await JetStreamStore.bind(lossy, bucket, "p", write_budget=3)
+
+
+@pytest.fixture
+async def other(nc: Client, bucket: str) -> JetStreamStore:
+    return await JetStreamStore.bind(nc, bucket, "p")
+
+
+@pytest.fixture
+def writes(bucket: str) -> str:
+    """The beginning of the subjects that writes go to."""
+    return f"$KV.{bucket}.p.k"
+
+
+async def replace(store: JetStreamStore, key: str, content: str) -> None:
+    scope = Scope()
+    await store.read(key, scope=scope)
+    await store.update(key, "d", content, scope=scope)
+
+
+async def test_a_create_whose_answer_was_lost_succeeds_and_grants_authority(
+    store: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """A worker told "exists" about its own note would give up its work."""
+    scope = Scope()
+    await store.list()
+    lossy.lose("answer", writes)
+    await store.create("k", "d", "one", scope=scope)
+    await store.update("k", "d", "two", scope=scope)
+    assert (await store.read("k", scope=None)).content == "two"
+
+
+@pytest.mark.parametrize("losses", [1, 3])
+async def test_an_update_whose_answer_was_lost_succeeds(
+    store: JetStreamStore, lossy: LossyConnection, writes: str, losses: int
+) -> None:
+    """A worker told "stale" about its own write would read its own text as somebody's change."""
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("answer", writes, times=losses)
+    await store.update("k", "d", "two", scope=scope)
+    await store.update("k", "d", "three", scope=scope)
+    assert (await store.read("k", scope=None)).content == "three"
+
+
+async def test_a_delete_whose_answer_was_lost_answers_true(
+    store: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """Exactly one deleter may act on having removed the note; none at all would be as wrong as two."""
+    await store.create("k", "d", "one", scope=None)
+    lossy.lose("answer", writes)
+    assert await store.delete("k", scope=None) is True
+    assert await store.delete("k", scope=None) is False
+
+
+async def test_a_write_that_never_arrived_is_sent_again(
+    store: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    scope = Scope()
+    lossy.lose("request", writes)
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("request", writes)
+    await store.update("k", "d", "two", scope=scope)
+    assert (await store.read("k", scope=None)).content == "two"
+
+
+async def test_a_lost_update_that_somebody_overtook_is_refused(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """The first try never arrived, and meanwhile another worker replaced the value it was meant for."""
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("request", writes, then=lambda: replace(other, "k", "theirs"))
+    with pytest.raises(StaleEntryError) as refused:
+        await store.update("k", "d", "mine", scope=scope)
+    assert refused.value.reason == "changed"
+    assert (await store.read("k", scope=None)).content == "theirs"
+
+
+async def test_an_update_that_landed_and_was_then_replaced_by_its_reader_succeeds(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """The write was there, was read, and was replaced on purpose: that is success, not a conflict."""
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("answer", writes, then=lambda: replace(other, "k", "after reading mine"))
+    await store.update("k", "d", "mine", scope=scope)
+    assert (await store.read("k", scope=None)).content == "after reading mine"
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "unseen", scope=Scope())
+
+
+async def test_a_lost_create_that_somebody_overtook_says_exists(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    await store.list()
+    lossy.lose("request", writes, then=lambda: other.create("k", "d", "theirs", scope=None))
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+    assert (await store.read("k", scope=None)).content == "theirs"
+
+
+async def test_a_lost_delete_that_somebody_overtook_answers_false(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    await store.create("k", "d", "one", scope=None)
+    lossy.lose("request", writes, then=lambda: other.delete("k", scope=None))
+    assert await store.delete("k", scope=None) is False
+
+
+async def test_an_outcome_that_nothing_can_tell_is_said_to_be_unknown(
+    store: JetStreamStore, nc: Client, lossy: LossyConnection, writes: str
+) -> None:
+    """Another program replaced the value without a trace of what it replaced: saying either would be a guess."""
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("answer", writes, then=lambda: nc.request(writes, b"by hand", timeout=2))
+    with pytest.raises(OutcomeUnknownError):
+        await store.update("k", "d", "mine", scope=scope)
+    with pytest.raises(StaleEntryError) as refused:
+        await store.update("k", "d", "again", scope=scope)
+    assert refused.value.reason == "unread"
+
+
+async def test_a_write_that_cannot_be_asked_about_in_time_is_unknown_and_grants_nothing(
+    nc: Client, bucket: str, lossy: LossyConnection, writes: str
+) -> None:
+    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=0.5)
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("answer", "$KV", times=1)
+    lossy.lose("request", "", times=1000)
+    with pytest.raises(OutcomeUnknownError):
+        await store.update("k", "d", "two", scope=scope)
+    lossy.heal()
+    assert (await store.read("k", scope=None)).content == "two"
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "three", scope=scope)
+
+
+async def test_a_write_left_unknown_never_overwrites_a_newer_value(
+    nc: Client, bucket: str, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """The network held the write back for longer than anybody waited; in between the note went on."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=0.3)
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("request", "", times=1000)
+    with pytest.raises(OutcomeUnknownError):
+        await store.update("k", "d", "late", scope=scope)
+    await replace(other, "k", "newer")
+    for late in lossy.lost:
+        if late.subject == writes:
+            await lossy.deliver(late)
+    assert (await other.read("k", scope=None)).content == "newer"
+
+
+async def test_an_unguarded_update_left_unknown_never_overwrites_a_newer_value(
+    nc: Client, bucket: str, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """Without the guard nobody is asked for authority; a ghost from the network still gets none."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", require_read_before_update=False, write_budget=0.3)
+    await store.update("k", "d", "one", scope=None)
+    lossy.lose("request", writes, times=1000)
+    with pytest.raises(OutcomeUnknownError):
+        await store.update("k", "d", "late", scope=None)
+    await replace(other, "k", "newer")
+    for late in lossy.lost:
+        await lossy.deliver(late)
+    assert (await other.read("k", scope=None)).content == "newer"
+
+
+async def test_a_write_that_reached_nobody_says_that_nothing_was_written(bucket: str, nc: Client) -> None:
+    store = await JetStreamStore.bind(nc, bucket, "p", write_budget=0.5)
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    with pytest.raises(BackendUnavailableError):
+        await store.create("k", "d", "c", scope=None)
+
+
+async def test_a_read_whose_answer_was_lost_is_asked_again(store: JetStreamStore, lossy: LossyConnection) -> None:
+    await store.create("k", "d", "one", scope=None)
+    lossy.lose("answer", "$JS.API.DIRECT.GET", times=2)
+    assert (await store.read("k", scope=None)).content == "one"
+    with pytest.raises(EntryNotFoundError):
+        await store.read("absent", scope=None)
+
+
+async def test_two_creators_of_a_deleted_key_never_both_win(store: JetStreamStore, other: JetStreamStore) -> None:
+    """Fault 8: a create over a tombstone is as conditional as any other."""
+    for turn in range(30):
+        await store.create("k", "d", "old", scope=None)
+        await store.delete("k", scope=None)
+        outcomes = await asyncio.gather(
+            store.create("k", "d", f"a{turn}", scope=None),
+            other.create("k", "d", f"b{turn}", scope=None),
+            return_exceptions=True,
+        )
+        assert sorted(type(outcome) for outcome in outcomes if outcome is not None) == [EntryExistsError]
+        assert await other.delete("k", scope=None)
