@@ -195,22 +195,26 @@ _HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 # -- What the parsers cannot read, but other programs write ---------------------------------
 
-_AWKWARD: Final = re.compile(
-    # Characters that PyYAML refuses, or takes for the end of a line; today's YAML does neither.
+# Characters that PyYAML refuses or takes for the end of a line (today's YAML does neither), and
+# a question mark as the first word, which goccy/go-yaml leaves without quotes.
+_UNREADABLE: Final = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-    # A question mark as the first word, which goccy/go-yaml leaves without quotes.
     r"|(?<=^description: )\?(?=[ \n]|\Z)"
-    # A character as JSON escapes it, in two halves, or one half; and every other escape, so
-    # that a backslash which is itself escaped begins none.
-    r"|\\(?:(?P<half>u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?"
-    r"|u[dD][c-fC-F][0-9a-fA-F]{2}|U0000[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.MULTILINE | re.DOTALL,
 )
+
+# A character that JSON escapes in two halves, or one half alone.
+_HEX: Final = "[0-9a-fA-F]{2}"
+_HALF: Final = rf"u[dD][89abAB]{_HEX}(?:\\u[dD][c-fC-F]{_HEX})?|u[dD][c-fC-F]{_HEX}|U0000[dD][89a-fA-F]{_HEX}"
+
+_SUSPECT: Final = re.compile(rf"{_UNREADABLE}|\\(?:{_HALF})", re.MULTILINE)
+_AWKWARD: Final = re.compile(rf"{_UNREADABLE}|\\(?:(?P<half>{_HALF})|.)", re.MULTILINE | re.DOTALL)
+# The second takes every escape in turn, so that a backslash which is itself escaped begins none;
+# the first is quick, and may raise a false alarm.
 
 
 def _tame(header: str) -> tuple[str, Callable[[yaml.ScalarEvent], str]]:
     """The header with stand-ins for what is awkward, and what tells a scalar's true text."""
-    if not _AWKWARD.search(header):
+    if not _SUSPECT.search(header):
         return header, lambda event: _resolve(event, event.value)
     used = set(header)
     spare: Iterator[str] = (stand_in for stand_in in map(chr, range(0xF0000, 0xFFFFE)) if stand_in not in used)
