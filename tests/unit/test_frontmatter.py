@@ -186,22 +186,8 @@ def test_both_emitters_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> 
     "description",
     [
         *("yes", "No", "on", "true", "null", "~", "=", "<<", "0x1F", "1.50", "0o17", "1_000", ".inf", ".nan"),
-        *(
-            "12:30:45",
-            "2024-01-01",
-            "? q",
-            "- a",
-            "-",
-            "# c",
-            "a #b",
-            "a: b",
-            "key:",
-            "[a]",
-            "{a: 1}",
-            "*a",
-            "&a",
-            "!t",
-        ),
+        *("12:30:45", "2024-01-01", "? q", "- a", "-", "# c", "a #b", "a: b", "key:", "[a]", "{a: 1}", "*a", "&a"),
+        *("!t"),
         *("|", ">", "%", "@", "`x`", "'", '"', '"open', "'it''s'", "---", "...", "--- a", ",x", "}x"),
         *("\\", "\\n", "\\x41", "\\ud83d\\ude00"),
     ],
@@ -358,21 +344,8 @@ def test_aliases_are_not_multiplied_out(implementation: str) -> None:
 # -- Any bytes at all -----------------------------------------------------------------------
 
 PIECES = (
-    *(
-        b"---\n",
-        b"\n---\n",
-        b"...",
-        b"description: ",
-        b'"',
-        b"'",
-        b": ",
-        b"- ",
-        b"? ",
-        b"&a ",
-        b"*a",
-        b"<<: ",
-        b"!!str ",
-    ),
+    *(b"---\n", b"\n---\n", b"...", b"description: ", b'"', b"'", b": ", b"- ", b"? ", b"&a ", b"*a", b"<<: "),
+    *(b"!!str "),
     *(b"|\n ", b">", b"#", b"%", b"[", b"]", b"{", b"}", b",", b"\\", b"\\ud83d", b"\\U00110000", b"\\x", b"0x1F"),
     *(b"\n", b"\r", b"\t", b" ", b"\x00", b"\xff", b"\xc2\x85", b"\xe2\x80\xa8", b"\xef\xbb\xbf", b"\xf0\x9f\x98\x80"),
 )
