@@ -1,0 +1,133 @@
+"""
+Durable notes for fleets of LLM agents, on NATS JetStream and on files.
+
+    from jsmemory import Scope, open_store
+
+    store = await open_store({"backend": "file"}, identity="alice")
+    scope = Scope()
+    await store.create("build", "how to build", "make all", scope=scope)
+
+The contract is here as soon as the package is imported. What opens and connects is loaded
+when it is asked for: who only handles stores needs neither NATS nor YAML.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from jsmemory.entries import Entry, Item
+from jsmemory.errors import (
+    AccessDeniedError,
+    BackendError,
+    BackendUnavailableError,
+    BucketNotFoundError,
+    BucketUnfitError,
+    EntryExistsError,
+    EntryNotFoundError,
+    EntryTooLargeError,
+    IncompleteListingError,
+    InvalidEntryError,
+    InvalidKeyError,
+    InvalidOptionsError,
+    JsMemoryError,
+    OutcomeUnknownError,
+    ReadOnlyStoreError,
+    RequestError,
+    SetupError,
+    StaleEntryError,
+    StoreFullError,
+    UnknownBackendError,
+)
+from jsmemory.findings import Finding
+from jsmemory.limits import (
+    MAX_CONTENT_BYTES,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_ENTRIES,
+    MAX_ENTRY_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_KEY_LENGTH,
+)
+from jsmemory.scope import Scope
+from jsmemory.store import Info, Store
+
+if TYPE_CHECKING:
+    from jsmemory.backends.file import FileStore
+    from jsmemory.backends.in_process import InProcessStore
+    from jsmemory.backends.jetstream import JetStreamStore
+    from jsmemory.connecting import connect
+    from jsmemory.opening import Configuration, open_store
+
+    __version__: str
+
+__all__ = [
+    "MAX_CONTENT_BYTES",
+    "MAX_DESCRIPTION_LENGTH",
+    "MAX_ENTRIES",
+    "MAX_ENTRY_BYTES",
+    "MAX_HEADER_BYTES",
+    "MAX_KEY_LENGTH",
+    "AccessDeniedError",
+    "BackendError",
+    "BackendUnavailableError",
+    "BucketNotFoundError",
+    "BucketUnfitError",
+    "Configuration",
+    "Entry",
+    "EntryExistsError",
+    "EntryNotFoundError",
+    "EntryTooLargeError",
+    "FileStore",
+    "Finding",
+    "InProcessStore",
+    "IncompleteListingError",
+    "Info",
+    "InvalidEntryError",
+    "InvalidKeyError",
+    "InvalidOptionsError",
+    "Item",
+    "JetStreamStore",
+    "JsMemoryError",
+    "OutcomeUnknownError",
+    "ReadOnlyStoreError",
+    "RequestError",
+    "Scope",
+    "SetupError",
+    "StaleEntryError",
+    "Store",
+    "StoreFullError",
+    "UnknownBackendError",
+    "connect",
+    "open_store",
+]
+
+_LAZY: Final = {
+    "Configuration": "jsmemory.opening",
+    "FileStore": "jsmemory.backends.file",
+    "InProcessStore": "jsmemory.backends.in_process",
+    "JetStreamStore": "jsmemory.backends.jetstream",
+    "connect": "jsmemory.connecting",
+    "open_store": "jsmemory.opening",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _LAZY:
+        value = getattr(import_module(_LAZY[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("jsmemory")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0+unknown"

@@ -4,11 +4,14 @@ import itertools
 import secrets
 from collections.abc import Sequence
 
+import msgspec
+
 from jsmemory import frontmatter
 from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend, Keyspace, Record, Stored
 from jsmemory.entries import Item
 from jsmemory.errors import EntryExistsError, StaleEntryError, StoreFullError
+from jsmemory.registration import Registration, Surroundings
 
 
 class InProcessBackend(Backend):
@@ -60,3 +63,23 @@ class InProcessStore(BackedStore):
 
     def __init__(self, *, require_read_before_update: bool = True) -> None:
         super().__init__(InProcessBackend(), require_read_before_update=require_read_before_update)
+
+
+class InProcessOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The options of the backend ``in_process``.
+
+    Attributes:
+        require_read_before_update: Whether an update needs a read of the current value first.
+        prefix: As the other backends have it. Here every store is a keyspace of its own.
+    """
+
+    require_read_before_update: bool = True
+    prefix: str | None = None
+
+
+async def _open(options: InProcessOptions, _: Surroundings) -> InProcessStore:
+    return InProcessStore(require_read_before_update=options.require_read_before_update)
+
+
+registration = Registration(name="in_process", options=InProcessOptions, open=_open)

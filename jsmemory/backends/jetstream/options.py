@@ -41,7 +41,8 @@ class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             found out, before the write is given up. The default outlasts the election
             after a lost leader, which takes 4 to 9 s.
         bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket.
-        api_prefix: The subject in front of the JetStream API, as an account imports it.
+        api_prefix: The subject in front of the JetStream API, as an account imports it. Left
+            out, the connection's own, or ``$JS.API``.
     """
 
     bucket: BucketName
@@ -50,4 +51,4 @@ class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     preflight: bool = True
     write_budget: Annotated[float, Meta(ge=0.1, le=300.0)] = WRITE_BUDGET
     bind_timeout: Annotated[float, Meta(ge=0.1, le=300.0)] = BIND_TIMEOUT
-    api_prefix: Annotated[str, Meta(pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$(?!\n)", max_length=200)] = "$JS.API"
+    api_prefix: Annotated[str, Meta(pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$(?!\n)", max_length=200)] | None = None

@@ -1,0 +1,40 @@
+"""A store around a store, that adds nothing: the one place for layers to start from."""
+
+from jsmemory.entries import Entry, Item
+from jsmemory.scope import Scope
+from jsmemory.store import Info, Store
+
+
+class WrappingStore(Store):
+    """
+    Forwards every method to an inner store, scope and all. A layer overrides what it changes.
+
+    Args:
+        inner: The store that does the work. It stays the caller's.
+    """
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+
+    @property
+    def inner(self) -> Store:
+        """The store underneath."""
+        return self._inner
+
+    def info(self) -> Info:
+        return self._inner.info()
+
+    async def list(self) -> tuple[Item, ...]:
+        return await self._inner.list()
+
+    async def read(self, key: str, *, scope: Scope | None) -> Entry:
+        return await self._inner.read(key, scope=scope)
+
+    async def create(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
+        await self._inner.create(key, description, content, scope=scope)
+
+    async def update(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
+        await self._inner.update(key, description, content, scope=scope)
+
+    async def delete(self, key: str, *, scope: Scope | None) -> bool:
+        return await self._inner.delete(key, scope=scope)
