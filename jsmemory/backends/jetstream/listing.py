@@ -26,7 +26,7 @@ from jsmemory.backends.jetstream.leader import last_sequence
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Patience, Wire
 from jsmemory.errors import AccessDeniedError, BackendError, IncompleteListingError
 
-_ONE_TRY: Final = 5.0
+_ONE_TRY: Final = 2.0
 _QUIET: Final = 2.0
 # Seconds without a message after which the server that held the consumer counts as lost.
 _BATCH: Final = 4096
@@ -214,7 +214,7 @@ class _Inbox:
             self._received, self._status = 0, None
             self._batch_ended.clear()
             request = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
-            patience = self._wire.patience()
+            patience = self._wire.patience(subject)
             await self._wire.send(subject, request, reply=self.subject)
             await self._wait(patience, deadline)
             if self._status == _NOTHING_PENDING:

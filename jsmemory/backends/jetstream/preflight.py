@@ -22,12 +22,10 @@ What no client can see is not judged: whether the server syncs before it acknowl
 from collections.abc import Iterator
 from typing import Final
 
-from jsmemory.backends.jetstream.facts import STREAM_PREFIX, Origin, StreamConfig, StreamFacts, api_level_of
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX, Origin, StreamConfig, StreamFacts
 from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, size, successor, successor_cure
 from jsmemory.findings import Finding
 from jsmemory.limits import MAX_ENTRY_BYTES
-
-__all__ = ["StreamFacts", "api_level_of", "examine"]
 
 MIN_CONSUMERS: Final = 16
 """Consumers that a bucket must allow: a listing takes one, and a fleet that starts lists together."""

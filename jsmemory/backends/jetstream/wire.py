@@ -84,7 +84,7 @@ class Wire:
             NotAnswered: the outcome is open.
             Denied: the credentials lack the permission.
         """
-        patience = self.patience()
+        patience = self.patience(subject)
         try:
             return await self.connection.request(subject, payload, timeout, headers=headers)
         except _UNDELIVERED:
@@ -124,9 +124,9 @@ class Wire:
                 # Where it fails the connection is gone, and the subscription with it.
                 await subscription.unsubscribe()
 
-    def patience(self) -> "Patience":
-        """Begin to wait for answers that a denial would keep from coming."""
-        return Patience(self.connection)
+    def patience(self, subject: str) -> "Patience":
+        """Begin to wait for answers that a denial of `subject` would keep from coming."""
+        return Patience(self.connection, subject)
 
 
 class Patience:
@@ -134,11 +134,12 @@ class Patience:
     A wait for an answer, and whether the server refused the subject meanwhile.
 
     The server says so on the connection, not in an answer. A supervised connection keeps what
-    it said; of a bare client there is only the last error.
+    it said; of a bare client there is only the last error, in lower case.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, subject: str) -> None:
         self._connection = connection
+        self._subject = subject
         self._since = time.monotonic()
         self._error_before = connection.last_error
 
@@ -147,13 +148,16 @@ class Patience:
         Tell a denial from silence.
 
         Raises:
-            Denied: the server refused a subject since the wait began.
+            Denied: the server refused the subject, or the inbox, since the wait began.
         """
         denied = getattr(self._connection, "denied", None)
         if denied is not None:
-            if denied(self._since):
+            if denied(self._since, self._subject):
                 raise Denied
             return
         error = self._connection.last_error
-        if error is not self._error_before and _PERMISSION_WORDS in str(error).lower():
+        if error is self._error_before:
+            return
+        words = str(error).lower()
+        if _PERMISSION_WORDS in words and ("subscription" in words or f'"{self._subject.lower()}"' in words):
             raise Denied

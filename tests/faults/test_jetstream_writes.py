@@ -1,0 +1,139 @@
+"""Writes at the edges: cancelled half-way, as large as may be, into a bucket as small as may be, to a dead server."""
+
+import asyncio
+import json
+import random
+import time
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.connecting import connect
+from jsmemory.errors import (
+    BackendUnavailableError,
+    BucketNotFoundError,
+    InvalidKeyError,
+    InvalidOptionsError,
+)
+from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRY_BYTES
+from jsmemory.scope import Scope
+from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket
+
+_COSTLIEST = "\ufeff" * 500
+# Six bytes a code point in the header: nothing legal takes more.
+
+
+async def test_a_write_cancelled_anywhere_leaves_the_old_value_or_the_new_one(nc: Client, bucket: str) -> None:
+    """A run that is stopped in the middle of a write must not take the note with it."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    chance = random.Random(11)
+    scope = Scope()
+    await store.create("k", "d", "0", scope=scope)
+    current, cancelled = 0, 0
+    for turn in range(1, 200):
+        task = asyncio.create_task(store.update("k", "d", str(turn), scope=scope))
+        await asyncio.sleep(chance.uniform(0, 0.0006))
+        task.cancel()
+        outcome = (await asyncio.gather(task, return_exceptions=True))[0]
+        cancelled += isinstance(outcome, asyncio.CancelledError)
+        # What was on its way when it was cancelled may land after the read; never over a newer one.
+        found = int((await store.read("k", scope=scope)).content)
+        assert current <= found <= turn
+        current = found
+    assert cancelled > 20
+
+
+async def test_creates_and_deletes_cancelled_anywhere_leave_no_half(nc: Client, bucket: str) -> None:
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    chance = random.Random(13)
+    for turn in range(100):
+        for call in (store.create(f"k{turn}", "d", "c", scope=None), store.delete(f"k{turn}", scope=None)):
+            task = asyncio.create_task(call)
+            await asyncio.sleep(chance.uniform(0, 0.002))
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    for item in await store.list():
+        assert tuple(await store.read(item.key, scope=None)) == ("d", "c")
+    names = json.loads((await nc.request(f"$JS.API.CONSUMER.NAMES.KV_{bucket}", b"", timeout=2)).data)
+    assert not names["consumers"]
+
+
+async def test_the_largest_legal_entry_fits_the_smallest_legal_bucket(nc: Client) -> None:
+    """Fault 13: a bucket that is sized exactly as advised must not refuse a legal note."""
+    await make_bucket(nc, "smallest", max_msg_size=MAX_ENTRY_BYTES)
+    store = await JetStreamStore.bind(nc, "smallest", "p" * 100)
+    scope = Scope()
+    key = "k" * 200
+    await store.create(key, _COSTLIEST, "x" * MAX_CONTENT_BYTES, scope=scope)
+    await store.update(key, _COSTLIEST, "y" * MAX_CONTENT_BYTES, scope=scope)
+    entry = await store.read(key, scope=scope)
+    assert tuple(entry) == (_COSTLIEST, "y" * MAX_CONTENT_BYTES)
+    assert [(item.key, item.description) for item in await store.list()] == [(key, _COSTLIEST)]
+
+
+async def test_the_largest_entry_fits_a_server_with_the_smallest_legal_payload() -> None:
+    """Above `max_payload` the server would cut the connection, and nats-py close it for good."""
+    async with (
+        embedded_server(settings=ServerSettings(max_payload=MAX_ENTRY_BYTES)) as server,
+        connect(servers=server.url) as connection,
+    ):
+        await make_bucket(server.url, "team")
+        store = await JetStreamStore.bind(connection, "team", "p")
+        scope = Scope()
+        await store.create("k" * 200, _COSTLIEST, "x" * MAX_CONTENT_BYTES, scope=scope)
+        await store.update("k" * 200, _COSTLIEST, "y" * MAX_CONTENT_BYTES, scope=scope)
+        assert len(await store.list()) == 1
+
+
+async def test_a_server_that_was_killed_and_restarted_holds_every_acknowledged_note(fresh_server: NatsServer) -> None:
+    async with connect(servers=fresh_server.url) as connection:
+        await make_bucket(fresh_server.url, "team")
+        store = await JetStreamStore.bind(connection, "team", "p")
+        for number in range(50):
+            await store.create(f"k{number}", "d", f"{number}", scope=None)
+        fresh_server.kill()
+        fresh_server.start()
+        assert len(await store.list()) == 50
+        assert (await store.read("k49", scope=None)).content == "49"
+
+
+async def test_a_write_to_a_dead_server_says_so_within_its_budget(fresh_server: NatsServer) -> None:
+    async with connect(servers=fresh_server.url) as connection:
+        await make_bucket(fresh_server.url, "team")
+        store = await JetStreamStore.bind(connection, "team", "p", write_budget=1)
+        await store.create("first", "d", "c", scope=None)
+        fresh_server.kill()
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+        with pytest.raises(BackendUnavailableError):
+            await store.create("k", "d", "c", scope=None)
+        assert time.monotonic() - began < 10
+
+
+async def test_a_missing_bucket_comes_with_the_line_that_makes_it(nc: Client) -> None:
+    with pytest.raises(BucketNotFoundError, match=r"nats kv add nowhere "):
+        await JetStreamStore.bind(nc, "nowhere")
+
+
+async def test_a_bind_to_a_silent_server_ends_within_its_timeout(fresh_server: NatsServer) -> None:
+    """A wrong address surfaces at the start of a run, not as a run that never starts."""
+    async with connect(servers=fresh_server.url) as connection:
+        fresh_server.pause()
+        began = time.monotonic()
+        with pytest.raises(BackendUnavailableError):
+            await JetStreamStore.bind(connection, "team", bind_timeout=0.5)
+        assert time.monotonic() - began < 10
+        fresh_server.resume()
+
+
+@pytest.mark.parametrize("prefix", ["a.b", "a/b", "*", ">", "a b", "."])
+async def test_a_prefix_that_is_no_token_is_refused(nc: Client, bucket: str, prefix: str) -> None:
+    with pytest.raises(InvalidKeyError):
+        await JetStreamStore.bind(nc, bucket, prefix)
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a b", "*", ">", "x" * 300, "a\n"])
+async def test_a_name_that_no_bucket_can_have_is_refused(nc: Client, name: str) -> None:
+    with pytest.raises(InvalidOptionsError, match="bucket"):
+        await JetStreamStore.bind(nc, name)
