@@ -45,8 +45,7 @@ def test_a_legal_key_passes(key: str) -> None:
     [
         *("", " ", "a b", "a\n", "\na", "a\x00", "a\t", "a\r", ".", "..", ".a", "a.", "a..b", "a/b", "../a", "a\\b"),
         *("a*", "a>", "*", ">", "$KV", "a:b", "a+b", "a,b", "a#b", "a%2e", "~", "é", "ａ", "١", "ſ", "\u212a"),
-        *("\ud800"),
-        *("a\u200b", "a" * (MAX_KEY_LENGTH + 1), "a" * 100_000, None, 1, b"a", ["a"], ("a",), True),
+        *("a\u200b", "\ud800", "a" * (MAX_KEY_LENGTH + 1), "a" * 100_000, None, 1, b"a", ["a"], ("a",), True),
     ],
 )
 def test_an_illegal_key_is_refused_without_being_repeated(key: object) -> None:
