@@ -1,0 +1,112 @@
+"""Every public name as a caller uses it. Type-checked strictly by the test beside it, and never run."""
+
+from pathlib import Path
+from typing import assert_type
+
+from nats.aio.client import Client
+
+import jsmemory
+from jsmemory import (
+    MAX_CONTENT_BYTES,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_ENTRIES,
+    MAX_ENTRY_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_KEY_LENGTH,
+    AccessDeniedError,
+    BackendError,
+    BackendUnavailableError,
+    BucketNotFoundError,
+    BucketUnfitError,
+    Configuration,
+    Entry,
+    EntryExistsError,
+    EntryNotFoundError,
+    EntryTooLargeError,
+    FileStore,
+    Finding,
+    IncompleteListingError,
+    Info,
+    InProcessStore,
+    InvalidEntryError,
+    InvalidKeyError,
+    InvalidOptionsError,
+    Item,
+    JetStreamStore,
+    JsMemoryError,
+    OutcomeUnknownError,
+    ReadOnlyStoreError,
+    RequestError,
+    Scope,
+    SetupError,
+    StaleEntryError,
+    Store,
+    StoreFullError,
+    UnknownBackendError,
+    connect,
+    open_store,
+)
+
+HEADER_AND_CONTENT: int = MAX_HEADER_BYTES + MAX_CONTENT_BYTES
+LIMITS: tuple[int, ...] = (MAX_KEY_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_ENTRIES, MAX_ENTRY_BYTES, HEADER_AND_CONTENT)
+
+
+async def use(store: Store, scope: Scope | None) -> None:
+    assert_type(store.info(), Info)
+    assert_type(await store.list(), tuple[Item, ...])
+    entry = await store.read("key", scope=scope)
+    assert_type(entry, Entry)
+    description, content = entry
+    assert_type(description, str)
+    assert_type(content, str)
+    assert_type(await store.create("key", description, content, scope=None), None)
+    assert_type(await store.update("key", description, content, scope=scope), None)
+    assert_type(await store.delete("key", scope=scope), bool)
+    await store.read("key")  # type: ignore[call-arg]
+    await store.read("key", scope)  # type: ignore[call-arg]
+
+
+async def open_in_every_way(client: Client, text: str) -> None:
+    assert_type(await open_store({"backend": "file"}, identity="alice"), Store)
+    configuration = Configuration.of(text)
+    assert_type(configuration, Configuration)
+    await open_store(configuration, identity="alice", base_dir=Path("notes"))
+    await open_store(text, identity="alice", nats=client, base_dir="notes")
+    await open_store({}, identity="alice", store=InProcessStore())
+    await open_store({})  # type: ignore[call-arg]
+    await open_store({}, identity=None)  # type: ignore[arg-type]
+    configuration.enabled = False  # type: ignore[misc]
+    assert_type(await FileStore.open(Path("notes"), prefix="alice"), FileStore)
+    assert_type(await JetStreamStore.bind(client, "team", "alice"), JetStreamStore)
+    async with connect() as connection:
+        await JetStreamStore.bind(connection, "team")
+        await open_store(text, identity="alice", nats=connection)
+
+
+def react(error: JsMemoryError) -> str:
+    assert_type(error.code, str)
+    assert_type(error.retryable, bool)
+    match error:
+        case InvalidKeyError() | InvalidEntryError():
+            assert_type(error.problem, str)
+        case EntryTooLargeError() | StoreFullError():
+            assert_type(error.limit, int)
+        case EntryExistsError() | EntryNotFoundError() | StaleEntryError() | OutcomeUnknownError():
+            assert_type(error.key, str)
+        case ReadOnlyStoreError() | IncompleteListingError():
+            pass
+        case BackendUnavailableError():
+            assert_type(error.remedy, str)
+        case AccessDeniedError():
+            assert_type(error.permission, str)
+        case UnknownBackendError():
+            assert_type(error.known, tuple[str, ...])
+        case InvalidOptionsError():
+            assert_type(error.option, str)
+        case BucketNotFoundError():
+            assert_type(error.cure, str)
+        case BucketUnfitError():
+            assert_type(error.findings, tuple[Finding, ...])
+        case RequestError() | BackendError() | SetupError():
+            pass
+    return jsmemory.__version__
