@@ -68,15 +68,16 @@ async def test_a_delete_looks_past_a_lagging_replica(cluster_nc: Client, replica
 async def test_after_a_conflict_the_newest_value_is_read(cluster_nc: Client, replicated_bucket: str) -> None:
     """The refusal named the sequence; a model that reads again must see that value, or it never gets on."""
     connection = LaggingConnection(cluster_nc)
-    store = await JetStreamStore.bind(connection, replicated_bucket, "p")
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p", write_budget=3)
     other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
     mine, theirs = Scope(), Scope()
     await other.create("k", "d", "first", scope=theirs)
     await store.read("k", scope=mine)
     await other.update("k", "d", "second", scope=theirs)
-    connection.answer_old(2)
+    connection.answer_old(10_000)
     with pytest.raises(StaleEntryError):
         await store.update("k", "d", "late", scope=mine)
+    connection.answer_old(2)
     assert (await store.read("k", scope=mine)).content == "second"
 
 
@@ -113,7 +114,7 @@ async def test_creates_that_slip_past_the_condition_on_a_prefix_are_counted(
         await cluster_nc.request(f"$KV.{replicated_bucket}.p.theirs{number}", b"x", timeout=5)
 
     for number in range(capacity // 2):
-        await asyncio.gather(backend.insert(f"ours{number}", record, capacity=capacity), slip_past(number))
+        await asyncio.gather(slip_past(number), backend.insert(f"ours{number}", record, capacity=capacity))
     with pytest.raises(StoreFullError):
         await backend.insert("one-too-many", record, capacity=capacity)
     assert len(await backend.scan()) == capacity
