@@ -24,6 +24,9 @@ async def make_bucket(
     """
     Make a bucket fit for memory, as ``nats kv add`` would.
 
+    In a cluster, a client of another member may be told for some milliseconds more that
+    nobody takes the bucket's writes.
+
     Args:
         nc_or_url: A connected client, or where to connect to for this one request: a URL, or a cluster's.
         bucket: Its name.

@@ -129,6 +129,8 @@ class NatsCluster:
         """
         The member that leads a stream (a bucket's is ``KV_<bucket>``), once all who hold it agree.
 
+        A new leader is silent, or refuses, for some milliseconds more: whoever asks it then asks again.
+
         Raises:
             BackendUnavailableError: none leads it in `deadline` seconds.
         """

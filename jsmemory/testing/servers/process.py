@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import os
 import signal
 import subprocess  # starting a server is what this module is for
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,7 +189,11 @@ class NatsServer:
 
     def pause(self) -> None:
         """Stop it in its tracks (SIGSTOP): connections stay, nothing answers."""
-        self._running().send_signal(signal.SIGSTOP)
+        process = self._running()
+        process.send_signal(signal.SIGSTOP)
+        if sys.platform == "linux":
+            # The signal takes a moment, in which it could still answer.
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         self.paused = True
 
     def resume(self) -> None:
