@@ -6,7 +6,6 @@ may be a path or a secret.
 """
 
 import difflib
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
@@ -62,13 +61,10 @@ def decode(given: object, into: type[StructT], *, at: str) -> StructT:
 def _value(given: object, kind: object, option: str) -> object:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return decode(given, kind, at=option)
-    # A bound in a type lets nan through: it is neither below nor above anything.
-    if not (isinstance(given, float) and not math.isfinite(given)):
-        try:
-            return msgspec.convert(given, kind)
-        except msgspec.ValidationError:
-            pass
-    raise InvalidOptionsError(option, "has a value that it cannot have", f"Give {wanted(kind)}.")
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError:
+        raise InvalidOptionsError(option, "has a value that it cannot have", f"Give {wanted(kind)}.") from None
 
 
 def _unknown(key: object, known: Iterable[str], at: str) -> InvalidOptionsError:
