@@ -85,7 +85,7 @@ class Scope:
         """
         try:
             read = msgspec.convert(snapshot, _Snapshot)
-        except (msgspec.ValidationError, RecursionError):
+        except msgspec.ValidationError:
             return "The scope snapshot is not in the form that this version reads; the run must read keys again."
         if read.version != SNAPSHOT_VERSION:
             return f"The scope snapshot has version {read.version}, not {SNAPSHOT_VERSION}; the run must read again."
