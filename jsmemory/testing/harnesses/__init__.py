@@ -1,0 +1,1 @@
+"""Harnesses for the stores that are shipped: for layers over them, and for comparisons with another store."""

@@ -1,0 +1,97 @@
+"""A bucket on a real server, or on a cluster."""
+
+import json
+import secrets
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Literal, Self
+
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+
+from jsmemory.backed_store import BackedStore
+from jsmemory.backend import Backend
+from jsmemory.backends.jetstream.backend import JetStreamBackend
+from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET
+from jsmemory.backends.jetstream.wire import Wire
+from jsmemory.keys import Prefix
+from jsmemory.store import Store
+from jsmemory.testing.harness import BackendHarness
+from jsmemory.testing.servers import make_bucket, plain_client
+
+
+class JetStreamHarness(BackendHarness):
+    """
+    A fresh bucket, removed after. Every store has a connection of its own, as in another
+    process; on a cluster each is connected to another server.
+
+    Args:
+        urls: Where the servers listen.
+        replicas: Of the bucket.
+        prefix: What the stores are bound to; ``""`` is the whole bucket.
+        preflight: Whether the stores examine the bucket.
+    """
+
+    def __init__(self, *urls: str, replicas: Literal[1, 3] = 1, prefix: str = "team", preflight: bool = True) -> None:
+        self._urls = urls
+        self._replicas = replicas
+        self._prefix = prefix
+        self._preflight = preflight
+        self._bucket = f"kit-{secrets.token_hex(6)}"
+        self._opened = 0
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._stack.__aenter__()
+        self._client = await self._connect()
+        await make_bucket(self._client, self._bucket, replicas=self._replicas)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._ask(f"STREAM.DELETE.KV_{self._bucket}")
+        finally:
+            await self._stack.__aexit__(kind, error, trace)
+
+    async def drive(self) -> Backend:
+        return await self._bind(self._prefix)
+
+    async def neighbour(self) -> Store:
+        return BackedStore(await self._bind(f"{self._prefix}-too"))
+
+    async def plant(self, name: str, value: bytes) -> None:
+        reply = await self._client.request(self._subject(name), value, timeout=10)
+        answer = json.loads(reply.data)
+        if "error" in answer:
+            raise RuntimeError(f"The server refused the planted value with error {answer['error'].get('err_code')}.")
+
+    async def peek(self, key: str) -> bytes | None:
+        jetstream = self._client.jetstream()
+        try:
+            message = await jetstream.get_last_msg(f"KV_{self._bucket}", self._subject(key))
+        except NotFoundError:
+            return None
+        return None if "KV-Operation" in (message.headers or {}) else message.data or b""
+
+    async def recreate(self) -> None:
+        await self._ask(f"STREAM.DELETE.KV_{self._bucket}")
+        await make_bucket(self._client, self._bucket, replicas=self._replicas)
+
+    async def _connect(self) -> Client:
+        turn = self._opened % len(self._urls)
+        self._opened += 1
+        return await self._stack.enter_async_context(plain_client(*self._urls[turn:], *self._urls[:turn]))
+
+    async def _bind(self, prefix: str) -> Backend:
+        wire = Wire(await self._connect())
+        return await JetStreamBackend.bind(
+            wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=WRITE_BUDGET
+        )
+
+    async def _ask(self, operation: str) -> None:
+        await self._client.request(f"$JS.API.{operation}", b"", timeout=10)
+
+    def _subject(self, name: str) -> str:
+        return f"$KV.{self._bucket}.{Prefix(self._prefix).join(name)}"
