@@ -1,7 +1,6 @@
 """The driver over one prefix of one JetStream key-value bucket."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Final
 
 import anyio
@@ -45,9 +44,9 @@ class JetStreamBackend(Backend):
         self._wire = wire
         self._bucket = bucket
         self._prefix = prefix
-        self._binding = binding
+        self.binding = binding
         self._asks_leader = preflight
-        self._budget = budget
+        self.budget = budget
         self._furnish(bound)
 
     @classmethod
@@ -147,26 +146,13 @@ class JetStreamBackend(Backend):
                 message = outcome.current
             return False
 
-    @asynccontextmanager
-    async def _operation(self, key: str | None = None) -> AsyncIterator[Deadline]:
-        """The budget of one verb, over a bucket that is still the one that was bound, and still fit."""
-        deadline = Deadline(self._budget)
-        if self._binding.is_due:
-            await self._examine(deadline)
-        try:
-            yield deadline
-        except EntryExistsError:
-            raise EntryExistsError(key or "") from None
-        except OutcomeUnknownError:
-            self._binding.suspect()
-            raise OutcomeUnknownError(key or "") from None
-        except BackendError:
-            self._binding.suspect()
-            raise
+    def _operation(self, key: str = "") -> "_Operation":
+        return _Operation(self, key)
 
-    async def _examine(self, deadline: Deadline) -> None:
+    async def examine(self, deadline: Deadline) -> None:
+        """Make sure that the bucket is still the one that was bound, and still fit."""
         try:
-            bound = await self._binding.examine(deadline)
+            bound = await self.binding.examine(deadline)
         except BucketNotFoundError:
             raise BackendUnavailableError("The bucket is gone.", "Ask its operator to make or restore it.") from None
         if bound != self._bound:
@@ -190,3 +176,34 @@ class JetStreamBackend(Backend):
         except* BackendError as group:
             raise group.exceptions[0] from None
         return found
+
+
+class _Operation:
+    """
+    The budget of one verb, over a bucket that is still the one that was bound, and still fit.
+
+    Errors that leave it name the caller's key, not the name in the bucket. A class and not a
+    generator: it is on the way of every call, and half as dear.
+    """
+
+    __slots__ = ("_backend", "_key")
+
+    def __init__(self, backend: JetStreamBackend, key: str) -> None:
+        self._backend = backend
+        self._key = key
+
+    async def __aenter__(self) -> Deadline:
+        deadline = Deadline(self._backend.budget)
+        if self._backend.binding.is_due:
+            await self._backend.examine(deadline)
+        return deadline
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
+        if isinstance(error, EntryExistsError):
+            raise EntryExistsError(self._key) from None
+        if isinstance(error, BackendError):
+            self._backend.binding.suspect()
+        if isinstance(error, OutcomeUnknownError):
+            raise OutcomeUnknownError(self._key) from None

@@ -83,7 +83,7 @@ class Committing:
         """
         headers = self._headers(name, expected, within)
         described = headers | {messages.DESCRIPTION: messages.encode_description(record.description)}
-        if messages.wire_size(described, record.value) <= self._value_cap:
+        if messages.fits(described, record.value, self._value_cap):
             headers = described
         return await self._commit(name, record.value, headers, expected, deadline)
 

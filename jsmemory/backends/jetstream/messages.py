@@ -20,6 +20,9 @@ EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 KV_OPERATION: Final = "KV-Operation"
 MARKER_REASON: Final = "Nats-Marker-Reason"
 
+_HEADERS_AT_MOST: Final = 8 * 1024
+# Bytes that our headers can have: 500 code points of 12 bytes once encoded, and the subjects.
+
 _UNQUOTED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 # Every printable ASCII character stands for itself; the rest is percent-encoded UTF-8, since
 # not every header parser that nats-py can use gives non-ASCII values back.
@@ -27,7 +30,7 @@ _UNQUOTED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) 
 
 def new_operation() -> str:
     """An id that nobody can guess: a foreign write must not pass for our own."""
-    return secrets.token_urlsafe(16)
+    return secrets.token_hex(16)
 
 
 def encode_description(description: str) -> str:
@@ -42,9 +45,12 @@ def decode_description(value: str) -> str:
     return unquote(value, errors="replace") if "%" in value else value
 
 
-def wire_size(headers: Mapping[str, str], value: bytes) -> int:
-    """Bytes that a message counts towards the bucket's value cap and the server's payload cap."""
-    return len("NATS/1.0\r\n\r\n") + sum(len(name) + len(text) + 4 for name, text in headers.items()) + len(value)
+def fits(headers: Mapping[str, str], value: bytes, cap: int) -> bool:
+    """Whether a message of these headers and this value is within the bucket's and the server's cap in bytes."""
+    if len(value) < cap - _HEADERS_AT_MOST:
+        return True
+    frame = len("NATS/1.0\r\n\r\n")
+    return frame + sum(len(name) + len(text) + len(": \r\n") for name, text in headers.items()) + len(value) <= cap
 
 
 @dataclass(frozen=True, slots=True)
