@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import json
-import random
 import time
 
+import anyio
 import pytest
 from nats.aio.client import Client
 
@@ -171,15 +171,36 @@ async def test_a_listing_cancelled_anywhere_leaves_no_consumer(nc: Client, bucke
     store = await JetStreamStore.bind(nc, bucket, "p")
     for number in range(200):
         await store.create(f"k{number}", "d", "c", scope=None)
-    chance = random.Random(7)
     cancelled = 0
-    for _ in range(60):
+    for turns in [*range(30), *range(30, 600, 12)]:
         task = asyncio.create_task(store.list())
-        await asyncio.sleep(chance.uniform(0, 0.008))
+        for _ in range(turns):
+            await asyncio.sleep(0)
         task.cancel()
         outcome = (await asyncio.gather(task, return_exceptions=True))[0]
         cancelled += isinstance(outcome, asyncio.CancelledError)
-    assert cancelled > 10
+    assert cancelled >= 5
+    assert await consumers_of(nc, bucket) == []
+    assert len(await store.list()) == 200
+
+
+async def test_a_listing_in_a_scope_that_is_cancelled_leaves_no_consumer(nc: Client, bucket: str) -> None:
+    """A scope of anyio cancels again at every step, the cleaning up included."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    for number in range(200):
+        await store.create(f"k{number}", "d", "c", scope=None)
+
+    async def list_within(scope: anyio.CancelScope) -> None:
+        with scope:
+            await store.list()
+
+    for turns in [*range(30), *range(30, 600, 12)]:
+        scope = anyio.CancelScope()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(list_within, scope)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            scope.cancel()
     assert await consumers_of(nc, bucket) == []
     assert len(await store.list()) == 200
 

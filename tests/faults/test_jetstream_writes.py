@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import time
 
 import pytest
@@ -27,13 +26,13 @@ _COSTLIEST = "\ufeff" * 500
 async def test_a_write_cancelled_anywhere_leaves_the_old_value_or_the_new_one(nc: Client, bucket: str) -> None:
     """A run that is stopped in the middle of a write must not take the note with it."""
     store = await JetStreamStore.bind(nc, bucket, "p")
-    chance = random.Random(11)
     scope = Scope()
     await store.create("k", "d", "0", scope=scope)
     current, cancelled = 0, 0
     for turn in range(1, 200):
         task = asyncio.create_task(store.update("k", "d", str(turn), scope=scope))
-        await asyncio.sleep(chance.uniform(0, 0.0006))
+        for _ in range(turn % 40):
+            await asyncio.sleep(0)
         task.cancel()
         outcome = (await asyncio.gather(task, return_exceptions=True))[0]
         cancelled += isinstance(outcome, asyncio.CancelledError)
@@ -41,16 +40,16 @@ async def test_a_write_cancelled_anywhere_leaves_the_old_value_or_the_new_one(nc
         found = int((await store.read("k", scope=scope)).content)
         assert current <= found <= turn
         current = found
-    assert cancelled > 20
+    assert cancelled >= 10
 
 
 async def test_creates_and_deletes_cancelled_anywhere_leave_no_half(nc: Client, bucket: str) -> None:
     store = await JetStreamStore.bind(nc, bucket, "p")
-    chance = random.Random(13)
     for turn in range(100):
         for call in (store.create(f"k{turn}", "d", "c", scope=None), store.delete(f"k{turn}", scope=None)):
             task = asyncio.create_task(call)
-            await asyncio.sleep(chance.uniform(0, 0.002))
+            for _ in range(turn):
+                await asyncio.sleep(0)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
     for item in await store.list():

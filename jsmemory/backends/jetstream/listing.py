@@ -16,12 +16,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import anyio
 import msgspec
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.leader import last_sequence
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Patience, Wire
 from jsmemory.errors import AccessDeniedError, BackendError, IncompleteListingError
@@ -159,9 +159,8 @@ class Listings:
         create = self._wire.api_subject(f"CONSUMER.CREATE.{self._stream}.{name}.{self.filter}")
         delete = self._wire.api_subject(f"CONSUMER.DELETE.{self._stream}.{name}")
         try:
-            # Shielded, so that the delete cannot overtake a create that is still on its way.
-            with anyio.CancelScope(shield=True):
-                reply = await self._wire.request(create, request, timeout=deadline.at_most(_ONE_TRY))
+            # Finished, so that the delete cannot overtake a create that is still on its way.
+            reply = await finish(self._wire.request(create, request, timeout=deadline.at_most(_ONE_TRY)))
             error = translate.decode(reply.data).error
             if error is not None:
                 if error.is_passing:
@@ -170,8 +169,8 @@ class Listings:
             yield name
         finally:
             # Where it fails, the server forgets the consumer by itself.
-            with anyio.move_on_after(1, shield=True), suppress(NotAnswered, NotDelivered, Denied):
-                await self._wire.request(delete, b"", timeout=1)
+            with suppress(NotAnswered, NotDelivered, Denied):
+                await finish(self._wire.request(delete, b"", timeout=1))
 
 
 class _Inbox:

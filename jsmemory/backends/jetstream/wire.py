@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Protocol
 
-import anyio
 import nats.errors
 from nats.aio.msg import Msg
+
+from jsmemory.backends.jetstream.finishing import finish
 
 _PERMISSION_WORDS: Final = "permissions violation"
 _UNDELIVERED: Final = (
@@ -120,9 +121,9 @@ class Wire:
         try:
             yield
         finally:
-            with anyio.move_on_after(1, shield=True), suppress(nats.errors.Error, OSError):
-                # Where it fails the connection is gone, and the subscription with it.
-                await subscription.unsubscribe()
+            # Where it fails the connection is gone, and the subscription with it.
+            with suppress(nats.errors.Error, OSError):
+                await finish(subscription.unsubscribe())
 
     def patience(self, subject: str) -> "Patience":
         """Begin to wait for answers that a denial of `subject` would keep from coming."""
