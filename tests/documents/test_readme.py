@@ -1,0 +1,97 @@
+"""README's snippets run, and what it says is what there is."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory import limits
+from jsmemory.backends.jetstream.recipe import BucketRecipe
+from jsmemory.opening import Configuration
+from jsmemory.testing.servers import NatsServer, make_bucket
+
+_ROOT = Path(__file__).parents[2]
+_README = (_ROOT / "README.md").read_text()
+
+
+def snippets(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", _README, re.MULTILINE | re.DOTALL)
+
+
+def run(argv: list[str], folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        argv,
+        cwd=folder,
+        env={**os.environ, "XDG_CONFIG_HOME": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_first_python_snippet_runs_on_files(tmp_path: Path) -> None:
+    printed = run([sys.executable, "-c", snippets("python")[0]], tmp_path)
+    assert printed.splitlines() == [
+        "build - How to build the project",
+        "make -j2 all",
+        "This run has not read 'build', so it may not overwrite it. Read it, then update.",
+    ]
+    assert (tmp_path / "memory" / "alice" / "build.md").exists()
+
+
+async def test_the_second_python_snippet_runs_on_jetstream(
+    tmp_path: Path, nc: Client, fresh_server: NatsServer
+) -> None:
+    await make_bucket(fresh_server.url, "team")
+    run([sys.executable, "-c", snippets("python")[1]], tmp_path, NATS_URL=fresh_server.url)
+
+
+def test_every_python_snippet_is_run_by_a_test() -> None:
+    assert len(snippets("python")) == 2
+
+
+def test_the_configuration_snippet_is_legal() -> None:
+    (text,) = snippets("yaml")
+    configuration = Configuration.of(text)
+    assert configuration.backend == "jetstream"
+
+
+def test_the_commands_for_files_run_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("make all\n")
+    (block,) = [block for block in snippets("sh") if "jsmemory write" in block]
+    for line in block.splitlines():
+        run([sys.executable, "-m", "jsmemory.cli", *shlex.split(line)[1:]], tmp_path)
+
+
+def test_the_line_that_makes_a_bucket_is_the_one_that_the_code_prints() -> None:
+    assert BucketRecipe(bucket="team", replicas=3).nats_kv_add() in snippets("sh")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("| key | {} characters", limits.MAX_KEY_LENGTH),
+        ("| description | one line of {} code points", limits.MAX_DESCRIPTION_LENGTH),
+        ("| content | {:,} bytes", limits.MAX_CONTENT_BYTES),
+        ("| entries of a store | {:,} |", limits.MAX_ENTRIES),
+        ("| stored value | {:,} bytes", limits.MAX_ENTRY_BYTES),
+    ],
+)
+def test_the_limits_are_those_of_the_code(words: str, value: int) -> None:
+    assert words.format(value) in _README
+
+
+def test_the_rooms_on_the_page_are_those_of_the_house() -> None:
+    (page,) = snippets("text")
+    for room in (_ROOT / "jsmemory").iterdir():
+        if room.name.startswith("_") or room.suffix not in ("", ".py"):
+            continue
+        assert re.search(rf"\b{room.stem}\b", page), room.stem
