@@ -1,0 +1,119 @@
+"""From what was chosen to a store: options over a configuration over the file twin."""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+import jsmemory
+from jsmemory import Configuration, Store, open_store
+from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.options import Choice
+
+CONFIGURATION_FILE: Final = "jsmemory.yaml"
+DEFAULT_DIRECTORY: Final = "memory"
+_MAX_BYTES: Final = 65_536
+"""More than a configuration may have; a wrong file is not read to its end."""
+
+FILE: Final = "file"
+JETSTREAM: Final = "jetstream"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """
+    Which store it is.
+
+    Attributes:
+        configuration: For `open_store`.
+        base_dir: What a relative directory in it counts from.
+    """
+
+    configuration: Configuration
+    base_dir: Path
+
+    @property
+    def is_jetstream(self) -> bool:
+        """Whether it lies in a bucket."""
+        return self.configuration.backend == JETSTREAM
+
+    @property
+    def bucket(self) -> str | None:
+        """The bucket that is named."""
+        bucket = self.configuration.options.get("bucket")
+        return bucket if isinstance(bucket, str) else None
+
+
+def choose(choice: Choice) -> Chosen:
+    """
+    Decide which store is meant.
+
+    Raises:
+        UsageRefused: the configuration file that was named cannot be read, or two options exclude each other.
+        InvalidOptionsError: the configuration is wrong.
+    """
+    configured, base_dir = _configured(choice)
+    backend = choice.backend or _implied(choice) or configured.backend
+    if backend is None and not configured.options:
+        backend = FILE
+    # The options of a backend say nothing about another one.
+    options: dict[str, Any] = dict(configured.options) if backend == (configured.backend or backend) else {}
+    if choice.bucket is not None:
+        options["bucket"] = choice.bucket
+    if choice.prefix is not None:
+        options["prefix"] = choice.prefix
+    if choice.directory is not None:
+        # What is typed counts from where it is typed, whereever the configuration is.
+        options["directory"] = os.fspath(choice.directory.absolute())
+    elif backend in (None, FILE) and "directory" not in options:
+        options["directory"] = os.fspath(Path(DEFAULT_DIRECTORY).absolute())
+    if backend == JETSTREAM and "bucket" not in options:
+        raise UsageRefused("No bucket is named. Name one: --bucket NAME.")
+    read_only = configured.read_only or choice.read_only
+    changes: dict[str, Any] = {"backend": backend, "options": options, "read_only": read_only}
+    return Chosen(msgspec.structs.replace(configured, **changes), base_dir)
+
+
+@asynccontextmanager
+async def chosen_store(choice: Choice) -> AsyncIterator[Store]:
+    """
+    Open the store that was chosen, with a connection where it needs one.
+
+    Raises:
+        UsageRefused, and what `open_store` and `connect` raise.
+    """
+    chosen = choose(choice)
+    where: Mapping[str, Any] = {"identity": choice.who, "base_dir": chosen.base_dir}
+    if chosen.is_jetstream or choice.server or choice.context:
+        # Named here and not above: who keeps files has no need of NATS, nor the time to load it.
+        async with jsmemory.connect(choice.context, choice.server, name="jsmemory command line") as nats:
+            yield await open_store(chosen.configuration, nats=nats, **where)
+    else:
+        yield await open_store(chosen.configuration, **where)
+
+
+def _implied(choice: Choice) -> str | None:
+    wants_jetstream = any(value is not None for value in (choice.bucket, choice.server, choice.context))
+    if wants_jetstream and choice.directory is not None:
+        raise UsageRefused("A bucket and a directory are two stores. Leave one of the options out.")
+    if wants_jetstream:
+        return JETSTREAM
+    return FILE if choice.directory is not None else None
+
+
+def _configured(choice: Choice) -> tuple[Configuration, Path]:
+    path = choice.config or Path(CONFIGURATION_FILE)
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES + 1).decode()
+    except FileNotFoundError:
+        if choice.config is not None:
+            raise UsageRefused(f"There is no file {path}. Name one that exists: --config FILE.") from None
+        return Configuration(), Path()
+    except (OSError, UnicodeDecodeError):
+        raise UsageRefused(f"The file {path} cannot be read as text. Name another: --config FILE.") from None
+    return Configuration.of(text), path.parent

@@ -1,0 +1,59 @@
+"""What the exit codes mean, and which one an error gets. The one place that says so."""
+
+from enum import IntEnum
+from typing import Final
+
+from jsmemory import BackendError, JsMemoryError, OutcomeUnknownError, RequestError, SetupError
+
+
+class ExitCode(IntEnum):
+    """The codes that a command ends with."""
+
+    OK = 0
+    REFUSED = 1
+    USAGE = 2
+    BACKEND = 3
+    OUTCOME_UNKNOWN = 4
+    SETUP = 5
+    DEFECT = 70
+    INTERRUPTED = 130
+    READER_GONE = 141
+    TERMINATED = 143
+
+
+MEANINGS: Final = {
+    ExitCode.OK: "done",
+    ExitCode.REFUSED: "the request was refused and nothing was written; or the demo lost something",
+    ExitCode.USAGE: "the command line is wrong",
+    ExitCode.BACKEND: "the backend did not answer, or denied access",
+    ExitCode.OUTCOME_UNKNOWN: "a write was sent and its answer lost: read before you decide",
+    ExitCode.SETUP: "the store cannot be opened as configured, or a part is not installed",
+    ExitCode.DEFECT: "a defect of jsmemory",
+    ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
+    ExitCode.READER_GONE: "whoever read the output has gone",
+    ExitCode.TERMINATED: "terminated",
+}
+"""Each code in words, for the help."""
+
+
+class UsageRefused(Exception):
+    """
+    The command line asks for what cannot be.
+
+    Args:
+        message: One line that ends with the remedy. It may name a file that the user typed.
+    """
+
+
+def code_of(error: JsMemoryError) -> ExitCode:
+    """The exit code of an error of the contract: one for each reaction that it calls for."""
+    match error:
+        case RequestError():
+            return ExitCode.REFUSED
+        case OutcomeUnknownError():
+            return ExitCode.OUTCOME_UNKNOWN
+        case BackendError():
+            return ExitCode.BACKEND
+        case SetupError():
+            return ExitCode.SETUP
+    return ExitCode.DEFECT

@@ -1,0 +1,133 @@
+"""Running a command to its exit code: an error is one line with its remedy, never a traceback."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from jsmemory import JsMemoryError
+from jsmemory.cli import screen
+from jsmemory.cli.exits import ExitCode, UsageRefused, code_of
+
+PROGRAM: Final = "jsmemory"
+_TRACEBACK_VARIABLE: Final = "JSMEMORY_TRACEBACK"
+
+_Answer = TypeVar("_Answer")
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM); what had to be tidied up was."""
+
+
+def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """
+    Run the asynchronous part of a verb; Ctrl-C and SIGTERM end it in good order.
+
+    Raises:
+        Terminated: after SIGTERM.
+        KeyboardInterrupt: after Ctrl-C.
+    """
+    is_terminated = False
+
+    async def interruptible() -> _Answer:
+        nonlocal is_terminated
+        task = asyncio.current_task()
+
+        def end() -> None:
+            nonlocal is_terminated
+            is_terminated = True
+            if task is not None:
+                task.cancel()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+        return await work
+
+    try:
+        return asyncio.run(interruptible())
+    except asyncio.CancelledError:
+        if is_terminated:
+            raise Terminated from None
+        raise
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code."""
+    arguments = arguments or ["--help"]
+    as_json = _wants_json(arguments)
+    if not os.environ.get(_TRACEBACK_VARIABLE):
+        # What libraries log is for the authors of programs.
+        logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        code = _run(arguments, as_json=as_json)
+        sys.stdout.flush()
+    except (screen.ReaderGone, BrokenPipeError):
+        code = ExitCode.READER_GONE
+    if code == ExitCode.READER_GONE:
+        # At its end Python flushes once more, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _run(arguments: Sequence[str], *, as_json: bool) -> int:
+    try:
+        from jsmemory.cli.application import command
+
+        answer = command()(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
+    except JsMemoryError as error:
+        _report(error.code, str(error), retryable=error.retryable, as_json=as_json)
+        return code_of(error)
+    except UsageRefused as refusal:
+        _report("usage", str(refusal), as_json=as_json)
+        return ExitCode.USAGE
+    except KeyboardInterrupt:
+        return _interrupted(as_json=as_json)
+    except Terminated:
+        _report("terminated", "Terminated. A write may have landed: read before you decide.", as_json=as_json)
+        return ExitCode.TERMINATED
+    except (screen.ReaderGone, BrokenPipeError):
+        raise
+    except Exception as failure:
+        if type(failure).__name__ == "Abort":
+            return _interrupted(as_json=as_json)
+        if hasattr(failure, "format_message"):
+            # Typer's own refusal of a command line, whose class moves between its releases.
+            _report("usage", _with_remedy(failure), as_json=as_json)
+            return ExitCode.USAGE
+        if os.environ.get(_TRACEBACK_VARIABLE):
+            raise
+        _report(
+            "defect",
+            f"This should not happen ({type(failure).__name__}). "
+            f"Set {_TRACEBACK_VARIABLE}=1, run it again, and report what it prints.",
+            as_json=as_json,
+        )
+        return ExitCode.DEFECT
+    return int(answer) if isinstance(answer, int) else ExitCode.OK
+
+
+def _interrupted(*, as_json: bool) -> int:
+    _report("interrupted", "Interrupted. A write may have landed: read before you decide.", as_json=as_json)
+    return ExitCode.INTERRUPTED
+
+
+def _with_remedy(refusal: Any) -> str:
+    path = refusal.ctx.command_path if getattr(refusal, "ctx", None) is not None else PROGRAM
+    message = str(refusal.format_message()).strip().rstrip(".")
+    return f"{message}. See: {path} --help"
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    options = arguments[: list(arguments).index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _report(code: str, message: str, *, retryable: bool = False, as_json: bool) -> None:
+    if as_json:
+        with suppress(screen.ReaderGone):
+            screen.put_json({"error": {"code": code, "message": message, "retryable": retryable}})
+    else:
+        screen.talk(f"{PROGRAM}: {message}")

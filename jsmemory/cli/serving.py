@@ -1,0 +1,76 @@
+"""``jsmemory server``: a JetStream server with a bucket, for trying things out."""
+
+import asyncio
+import re
+import socket
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from jsmemory import BackendUnavailableError
+from jsmemory.cli import screen
+from jsmemory.cli.choosing import choose
+from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.options import Choice
+from jsmemory.cli.running import Terminated, wait_for
+
+EXAMPLES: Final = ("jsmemory server", "jsmemory server --bucket team --store ./nats --port 4223")
+
+DEFAULT_BUCKET: Final = "memory"
+DEFAULT_PORT: Final = 4222
+_LOOK_S: Final = 0.25
+_BUCKET: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+def serve(
+    choice: Choice,
+    port: Annotated[
+        int, typer.Option(help="Where clients connect, on the loopback; 0 takes a free one.")
+    ] = DEFAULT_PORT,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the entries there. Left out: they end with the server.")
+    ] = None,
+) -> None:
+    """
+    Run a nats-server with JetStream, make the bucket, and serve until Ctrl-C (exit code 0).
+
+    The bucket is the one that is chosen, or "memory". One server on the loopback, without
+    passwords, for trying things out; it is not how a fleet is operated.
+    """
+    chosen = choose(choice) if choice.bucket is None else None
+    bucket = choice.bucket or (chosen.bucket if chosen is not None else None) or DEFAULT_BUCKET
+    if not _BUCKET.fullmatch(bucket):
+        raise UsageRefused("The bucket's name cannot be one. Use 1 to 200 characters out of A-Z a-z 0-9 _ -.")
+    if port and not _is_free(port):
+        raise UsageRefused(f"Port {port} is taken or may not be used. Choose another: --port N, or --port 0.")
+    try:
+        wait_for(_serve(bucket, store, port or None, as_json=choice.as_json))
+    except (KeyboardInterrupt, Terminated):
+        screen.talk("Stopped.")
+
+
+async def _serve(bucket: str, folder: Path | None, port: int | None, *, as_json: bool) -> None:
+    from jsmemory.cli.embedded import embedded_bucket
+
+    async with embedded_bucket(bucket, folder, port=port) as embedded:
+        if as_json:
+            screen.put_json({"url": embedded.url, "bucket": bucket, "pid": embedded.server.pid})
+        else:
+            screen.put(f"{embedded.url}\n")
+            screen.talk(f"Serving the bucket {bucket}. Use it with: jsmemory -s {embedded.url} -b {bucket} list")
+            if folder is None:
+                screen.talk("Its entries are removed when it stops; keep them with --store DIR.")
+        while embedded.server.is_running:  # noqa: ASYNC110 - a process sets no event
+            await asyncio.sleep(_LOOK_S)
+        raise BackendUnavailableError("The nats-server ended by itself.", "Start it again; --store keeps its log.")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+    return True

@@ -1,0 +1,27 @@
+"""
+What a store costs over the plain request under it: the same subject, connection and run.
+
+    async with jsmemory.connect() as nats:
+        measured = await measure_bucket(nats, "team", "bench-4711")
+
+A store call and the raw one take turns in one loop, so that a noisy machine slows both and
+the ratio holds. `comparing` turns times into numbers, `plain` makes the raw requests,
+`operations` and `listing` time one against the other, `bucket` and `files` are the faces.
+"""
+
+from jsmemory.testing.measuring.bucket import BucketMeasured, measure_bucket
+from jsmemory.testing.measuring.comparing import MAX_LISTING_WIRE_BYTES, MUST_REACH, Comparison
+from jsmemory.testing.measuring.files import measure_files
+from jsmemory.testing.measuring.listing import ListingComparison
+from jsmemory.testing.measuring.operations import Report
+
+__all__ = [
+    "MAX_LISTING_WIRE_BYTES",
+    "MUST_REACH",
+    "BucketMeasured",
+    "Comparison",
+    "ListingComparison",
+    "Report",
+    "measure_bucket",
+    "measure_files",
+]

@@ -1,0 +1,132 @@
+"""Measure a store on a bucket, and leave the bucket as it was."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.connecting import Connection
+from jsmemory.errors import BackendError, InvalidOptionsError
+from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRIES
+from jsmemory.testing.measuring.comparing import Comparison
+from jsmemory.testing.measuring.listing import measure_listing
+from jsmemory.testing.measuring.operations import Operations, Report
+from jsmemory.testing.measuring.plain import Plain, translated
+
+ROUNDS: Final = 1000
+SIZE: Final = 4096
+_REMOVING_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class BucketMeasured:
+    """
+    What a bucket was measured to take.
+
+    Attributes:
+        operations: By the name of the operation.
+        server_version: Of the server that is connected to.
+        replicas: Of the bucket.
+        is_clean: Whether everything that was written is gone again; False where the
+            credentials may not purge, and delete markers stay behind.
+    """
+
+    operations: Mapping[str, Comparison]
+    server_version: str
+    replicas: int
+    is_clean: bool
+
+
+async def measure_bucket(
+    connection: Connection | Client,
+    bucket: str,
+    prefix: str,
+    *,
+    rounds: int = ROUNDS,
+    size: int = SIZE,
+    entries: int = MAX_ENTRIES,
+    entry_size: int = MAX_CONTENT_BYTES,
+    report: Report = lambda operation, part: None,
+) -> BucketMeasured:
+    """
+    Time every operation of a store against the raw request under it.
+
+    Args:
+        connection: Where; it stays open.
+        bucket: A bucket that is fit for memory; other programs may use it meanwhile.
+        prefix: One token that nobody uses. What is measured is stored under ``<prefix>-a``,
+            ``-b`` and ``-c``, and removed afterwards.
+        rounds: How often each operation is timed.
+        size: Bytes of a content that is read or written.
+        entries: How many entries are listed, at most 1,024.
+        entry_size: Bytes of the content of each.
+        report: Told the operation and which part of it is done.
+
+    Raises:
+        InvalidOptionsError: something is stored under the prefix; nothing was written.
+    """
+    client = connection.client if isinstance(connection, Connection) else connection
+    api = getattr(connection, "jetstream_api_prefix", "$JS.API")
+    plain = Plain(client, api, bucket)
+    inside, beside, full = (f"{prefix}-{part}" for part in "abc")
+    async with translated():
+        for token in (inside, beside, full):
+            stream = await plain.stream(f"$KV.{bucket}.{token}.>")
+            if stream["state"].get("num_subjects", 0) and stream["state"].get("subjects"):
+                raise InvalidOptionsError(
+                    "prefix", "names a place where something is stored", "Name an unused one; its entries are removed."
+                )
+        plain.allows_direct = bool(stream["config"].get("allow_direct"))
+        cleaning = _Cleaning(plain, connection, bucket, (inside, beside, full))
+        async with cleaning.afterwards():
+            store = await JetStreamStore.bind(connection, bucket, inside)
+            operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
+            read = await operations.read(report)
+            update = await operations.update(report)
+            create, delete = await operations.create_and_delete(report)
+            filled = await JetStreamStore.bind(connection, bucket, full)
+            listing = await measure_listing(
+                filled, plain, client, f"$KV.{bucket}.{full}.>", entries=entries, size=entry_size, report=report
+            )
+    server = client.connected_server_version
+    return BucketMeasured(
+        {"read": read, "update": update, "create": create, "delete": delete, "list": listing},
+        f"{server.major}.{server.minor}.{server.patch}",
+        int(stream["config"]["num_replicas"]),
+        cleaning.is_clean,
+    )
+
+
+class _Cleaning:
+    """Removes what was written, and nothing else: the prefixes were empty before."""
+
+    def __init__(self, plain: Plain, connection: Connection | Client, bucket: str, tokens: tuple[str, ...]) -> None:
+        self._plain = plain
+        self._connection = connection
+        self._bucket = bucket
+        self._tokens = tokens
+        self.is_clean = True
+
+    @asynccontextmanager
+    async def afterwards(self) -> AsyncIterator[None]:
+        """Clean up after the block, cancelled or not."""
+        try:
+            yield
+        finally:
+            with anyio.move_on_after(_REMOVING_S, shield=True):
+                for token in self._tokens:
+                    await self._clean(token)
+
+    async def _clean(self, token: str) -> None:
+        try:
+            await self._plain.purge(f"$KV.{self._bucket}.{token}.>")
+        except BackendError:
+            # Not allowed to everybody. Deletes are, and leave their markers.
+            self.is_clean = False
+            store = await JetStreamStore.bind(self._connection, self._bucket, token)
+            for item in await store.list():
+                await store.delete(item.key, scope=None)

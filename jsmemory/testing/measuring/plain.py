@@ -1,0 +1,196 @@
+"""The raw requests of nats-py that store calls are held against."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from jsmemory.backends.jetstream import messages
+from jsmemory.backends.jetstream.recipe import missing_bucket_cure
+from jsmemory.entries import Draft
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError, BucketNotFoundError
+from jsmemory.frontmatter import serialise
+
+_TIMEOUT: Final = 10.0
+_BATCH: Final = 4096
+_BUCKET_MISSING: Final = 10059
+
+
+class Plain:
+    """
+    Requests on one bucket, as short as nats-py makes them.
+
+    Args:
+        client: The client that the store uses too.
+        api: The subject of the JetStream API.
+        bucket: The bucket.
+    """
+
+    def __init__(self, client: Client, api: str, bucket: str) -> None:
+        self._client = client
+        self._api = api
+        self._bucket = bucket
+        self.allows_direct = True
+
+    # -- What is timed ----------------------------------------------------------------------
+
+    async def read(self, name: str) -> None:
+        """Get one value: of any replica where the bucket allows that, else of the leader."""
+        subject = f"$KV.{self._bucket}.{name}"
+        if self.allows_direct:
+            await self._client.request(f"{self._api}.DIRECT.GET.KV_{self._bucket}.{subject}", b"", timeout=_TIMEOUT)
+        else:
+            asked = b'{"last_by_subj":"%s"}' % subject.encode()
+            await self._client.request(f"{self._api}.STREAM.MSG.GET.KV_{self._bucket}", asked, timeout=_TIMEOUT)
+
+    async def publish(self, name: str, value: bytes, headers: dict[str, str]) -> int:
+        """
+        Publish conditionally.
+
+        Returns:
+            The sequence that it was stored at.
+        """
+        subject = f"$KV.{self._bucket}.{name}"
+        reply = await self._client.request(subject, value, timeout=_TIMEOUT, headers=headers)
+        answer = msgspec.json.decode(reply.data)
+        if "seq" not in answer:
+            raise BackendUnavailableError("The bucket refused a raw publish.", "Let nobody else write there meanwhile.")
+        return int(answer["seq"])
+
+    async def list_with_bodies(self, filter_subject: str) -> int:
+        """The consumer that a store lists with, bodies included; how many messages came."""
+        name = secrets.token_hex(12)
+        stream = f"KV_{self._bucket}"
+        config = {
+            "name": name,
+            "deliver_policy": "last_per_subject",
+            "ack_policy": "none",
+            "filter_subject": filter_subject,
+            "mem_storage": True,
+            "num_replicas": 1,
+        }
+        asked = msgspec.json.encode({"stream_name": stream, "config": config})
+        await self.ask(f"CONSUMER.CREATE.{stream}.{name}.{filter_subject}", asked)
+        came = 0
+        ended = asyncio.Event()
+
+        async def take(message: Msg) -> None:
+            nonlocal came
+            if (message.headers or {}).get("Status") is not None:
+                ended.set()
+            else:
+                came += 1
+
+        inbox = self._client.new_inbox()
+        subscription = await self._client.subscribe(inbox, cb=take)
+        more = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
+        await self._client.publish(f"{self._api}.CONSUMER.MSG.NEXT.{stream}.{name}", more, inbox)
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                await ended.wait()
+        except TimeoutError:
+            raise BackendUnavailableError("The raw listing did not end.") from None
+        await subscription.unsubscribe()
+        await self.ask(f"CONSUMER.DELETE.{stream}.{name}", b"")
+        return came
+
+    # -- What is not ------------------------------------------------------------------------
+
+    async def stream(self, filter_subject: str) -> dict[str, Any]:
+        """The server's description of the bucket's stream, with the subjects under a filter."""
+        asked = msgspec.json.encode({"subjects_filter": filter_subject})
+        return await self.ask(f"STREAM.INFO.KV_{self._bucket}", asked)
+
+    async def purge(self, filter_subject: str) -> None:
+        """Remove everything under a filter, markers too."""
+        await self.ask(f"STREAM.PURGE.KV_{self._bucket}", msgspec.json.encode({"filter": filter_subject}))
+
+    async def ask(self, operation: str, payload: bytes) -> dict[str, Any]:
+        """
+        Ask the JetStream API.
+
+        Raises:
+            BucketNotFoundError: there is no such bucket.
+            AccessDeniedError: the operation is refused, as far as can be told.
+        """
+        try:
+            reply = await self._client.request(f"{self._api}.{operation}", payload, timeout=_TIMEOUT)
+        except nats.errors.NoRespondersError:
+            raise
+        except nats.errors.TimeoutError:
+            raise AccessDeniedError(f"publish to {self._api}.{operation}") from None
+        answer: dict[str, Any] = msgspec.json.decode(reply.data)
+        error = answer.get("error")
+        if error is not None:
+            if error.get("err_code") == _BUCKET_MISSING:
+                raise BucketNotFoundError(self._bucket, missing_bucket_cure(self._bucket))
+            raise BackendUnavailableError("The server refused what the measurement needs of the bucket.")
+        return answer
+
+
+def value_and_headers(description: str, content: str, expected: int) -> tuple[bytes, dict[str, str]]:
+    """What a store would send for this write, byte for byte of the same size; made before the clock runs."""
+    draft = Draft.of(description, content)
+    headers = {
+        messages.OPERATION: messages.new_operation(),
+        messages.EXPECTED: str(expected),
+        messages.DESCRIPTION: messages.encode_description(draft.description),
+    }
+    if expected:
+        headers[messages.PREVIOUS] = messages.new_operation()
+    return serialise(draft), headers
+
+
+def marker_headers(expected: int) -> dict[str, str]:
+    """The headers of a delete marker, as a store would send them."""
+    return {
+        messages.OPERATION: messages.new_operation(),
+        messages.EXPECTED: str(expected),
+        messages.KV_OPERATION: "DEL",
+        messages.PREVIOUS: messages.new_operation(),
+    }
+
+
+class Received:
+    """How many bytes have come in since a moment."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+@contextmanager
+def counted_bytes(client: Client) -> Iterator[Received]:
+    """
+    Count every byte that arrives on a connection while the block lasts.
+
+    The client's own figure leaves out headers and protocol lines, and a listing without
+    bodies is nothing else; so the count is taken where the client reads from its socket.
+    """
+    received = Received()
+    parser: Any = client._ps
+    parse = parser.parse
+
+    async def count(data: bytes = b"") -> None:
+        received.count += len(data)
+        await parse(data)
+
+    parser.parse = count
+    try:
+        yield received
+    finally:
+        del parser.parse
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Say what nats-py raises in the block in the words of the contract."""
+    try:
+        yield
+    except (nats.errors.Error, OSError):
+        raise BackendUnavailableError("The connection was lost while the bucket was measured.") from None
