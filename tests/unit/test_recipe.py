@@ -47,14 +47,14 @@ def test_the_longest_entry_fits_with_every_header(character: str) -> None:
     """Fault 13: a full memory with an awkward description fails on a bucket sized exactly as advised."""
     draft = Draft.of("x" + character * (MAX_DESCRIPTION_LENGTH - 2) + "x", "c" * MAX_CONTENT_BYTES)
     headers = {**essential_headers(), messages.DESCRIPTION: messages.encode_description(draft.description)}
-    assert messages.wire_size(headers, serialise(draft)) <= MAX_VALUE_SIZE
+    assert messages.fits(headers, serialise(draft), MAX_VALUE_SIZE)
 
 
 @pytest.mark.parametrize("character", WORST, ids=ascii)
 def test_the_longest_entry_fits_a_bucket_capped_at_exactly_an_entry(character: str) -> None:
     """Preflight lets that bucket pass, so every legal memory must be storable there."""
     draft = Draft.of("x" + character * (MAX_DESCRIPTION_LENGTH - 2) + "x", "c" * MAX_CONTENT_BYTES)
-    assert messages.wire_size(essential_headers(), serialise(draft)) <= MAX_ENTRY_BYTES
+    assert messages.fits(essential_headers(), serialise(draft), MAX_ENTRY_BYTES)
 
 
 @pytest.mark.parametrize("bucket", ["", "a.b", "a b", "a\n", "a;b", "$(b)", "a'b", "ä", "*", "b" * 201])

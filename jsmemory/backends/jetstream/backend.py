@@ -98,17 +98,18 @@ class JetStreamBackend(Backend):
         async with self._operation() as deadline:
             known_before = self._marks.latest
             listing = await self._listings.take(deadline)
-            self._places.learn(listing, known_before)
             items: list[Item] = []
+            taken: set[str] = set()
             foreign: list[tuple[str, str]] = []
             for name, row in listing.rows.items():
-                key = self._prefix.strip(name)
-                if key is None or not row.is_value:
+                if not row.is_value or (key := self._prefix.strip(name)) is None:
                     continue
+                taken.add(name)
                 if row.description is None:
                     foreign.append((name, key))
                 else:
                     items.append(Item(key, row.description))
+            self._places.learn(taken, listing.last, known_before)
             return items + await self._describe_foreign(foreign, deadline)
 
     async def load(self, key: str) -> Stored | None:

@@ -15,7 +15,7 @@ from typing import Final
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.listing import Listing, Listings
+from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.errors import BackendUnavailableError, EntryExistsError, IncompleteListingError, StoreFullError
 from jsmemory.keys import Prefix
@@ -59,16 +59,17 @@ class Places:
         self._is_counted = False
         self._is_exact = False
 
-    def learn(self, listing: Listing, known_before: int) -> None:
+    def learn(self, taken: set[str], last: int, known_before: int) -> None:
         """
         Use a complete listing that was taken for another reason, if it is news.
 
         Args:
-            listing: Just taken.
+            taken: The names that count and hold a value.
+            last: The last sequence of the prefix when it ended.
             known_before: The stream sequence that was known when it began.
         """
-        if self._is_counted and listing.last >= self._last and not self._one_at_a_time.locked():
-            self._take_over(listing, known_before)
+        if self._is_counted and last >= self._last and not self._one_at_a_time.locked():
+            self._take_over(taken, last, known_before)
 
     async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
         """
@@ -164,19 +165,17 @@ class Places:
         except IncompleteListingError:
             raise BackendUnavailableError("The entries could not be counted in time.") from None
         if not after:
-            self._take_over(listing, known_before)
+            taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
+            self._take_over(taken, listing.last, known_before)
             return
         for name, row in listing.rows.items():
             if self._counts(name):
                 (self._taken.add if row.is_value else self._taken.discard)(name)
-        self._note(listing, known_before)
+        self._take_over(self._taken, listing.last, known_before)
 
-    def _take_over(self, listing: Listing, known_before: int) -> None:
-        self._taken = {name for name, row in listing.rows.items() if self._counts(name) and row.is_value}
-        self._note(listing, known_before)
-
-    def _note(self, listing: Listing, known_before: int) -> None:
-        self._last = listing.last
-        self._counted_at = max(listing.last, known_before)
-        self._marks.latest = max(self._marks.latest, listing.last)
+    def _take_over(self, taken: set[str], last: int, known_before: int) -> None:
+        self._taken = taken
+        self._last = last
+        self._counted_at = max(last, known_before)
+        self._marks.latest = max(self._marks.latest, last)
         self._is_counted = self._is_exact = True

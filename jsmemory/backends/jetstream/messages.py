@@ -9,11 +9,12 @@ from urllib.parse import quote, unquote
 import msgspec
 from nats.aio.msg import Msg
 
-OPERATION: Final = "Jsmemory-Operation"
+# Short names: nats-py looks at every character of a header's name, in every message of a listing.
+OPERATION: Final = "Jsm-Op"
 """The id of the write that stored the message: how a lost acknowledgement is settled."""
-PREVIOUS: Final = "Jsmemory-Previous"
+PREVIOUS: Final = "Jsm-Prev"
 """The id of the write whose value this one replaced, where the writer knew it."""
-DESCRIPTION: Final = "Jsmemory-Description"
+DESCRIPTION: Final = "Jsm-Desc"
 """The description once more, percent-encoded: a listing needs no bodies."""
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
