@@ -28,8 +28,16 @@ PING_S: Final = 15
 PINGS: Final = 2
 """A server that is gone without a word is noticed after 45 s at most; the default is 6 minutes."""
 
-CLOSE_S: Final = 2.0
-"""A server that does not read cannot be waited for."""
+FLUSH_S: Final = 1
+"""For what is on its way when a client is closed."""
+
+CLOSE_S: Final = 3.0
+
+REFUSED: Final = "connect with these credentials"
+"""What somebody lacks whom the servers do not let in, in the words of `AccessDeniedError`."""
+
+TURNS: Final = 3
+"""Of the event loop, in which the tasks that a close has cancelled come to their end."""
 
 Occasion = Literal["error", "disconnected", "reconnected", "closed"]
 Notice = Callable[["SafeClient", Occasion, Exception | None], None]
@@ -58,6 +66,13 @@ class SafeClient(Client):
         """
         self._pending = []
         self._pending_data_size = 0
+
+    def abandon(self) -> None:
+        """Let go of the server at once, without a word."""
+        self.drop_unsent()
+        writer = getattr(self._transport, "_io_writer", None)
+        if writer is not None:
+            writer.transport.abort()
 
     def _connect_command(self) -> bytes:
         # nats-py goes on in the clear with a tls:// address when the server, or whoever
@@ -128,10 +143,38 @@ async def open_client(settings: Settings, *, name: str, limit: float, notice: No
     return client
 
 
-async def discard(client: Client) -> None:
-    """Close a client, whatever state it is in, and leave no task of its behind."""
-    with anyio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(Exception):
-        await client.close()
+async def discard(client: SafeClient) -> None:
+    """
+    Close a client, whatever state it is in, and leave no task of its behind.
+
+    Takes 3 s at most, and is always done to the end: a cancellation in the middle would
+    leave tasks of the client, and nats-py swallows some. It is raised afterwards.
+    """
+    closing = asyncio.create_task(_close(client))
+    cancelled: asyncio.CancelledError | None = None
+    with anyio.CancelScope(shield=True):
+        while not closing.done():
+            try:
+                await asyncio.wait({closing})
+            except asyncio.CancelledError as cancellation:
+                cancelled = cancellation
+    if cancelled is not None:
+        raise cancelled
+
+
+async def _close(client: SafeClient) -> None:
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(CLOSE_S):
+            try:
+                if not client.is_connected:
+                    raise nats.errors.ConnectionClosedError
+                await client.flush(FLUSH_S)
+            except Exception:
+                # Nobody reads at the other end: closing in good order would wait for that.
+                client.abandon()
+            await client.close()
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 def is_refusal(error: Exception | None) -> bool:
@@ -170,6 +213,9 @@ class _Opening:
                 raise nats.errors.ConnectionClosedError
             await asyncio.sleep(0.02)
         subscription = await client.subscribe(f"{client.new_inbox()}.*")
+        # nats-py writes the ping of a flush at once and the subscription a little later, so
+        # that only the second flush is sure to come back after the server's word about it.
+        await client.flush(CONNECT_S)
         await client.flush(CONNECT_S)
         if self._listening_denied:
             # A prefix of ours is drawn anew each time: no permission could name it.
@@ -182,7 +228,7 @@ class _Opening:
             return failure
         for error in (failure, self._last):
             if is_refusal(error):
-                return AccessDeniedError("connect with these credentials")
+                return AccessDeniedError(REFUSED)
             if isinstance(error, ssl.SSLCertVerificationError):
                 return BackendUnavailableError(
                     "The certificate of the NATS server could not be verified.",

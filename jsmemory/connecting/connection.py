@@ -169,10 +169,13 @@ class Connection:
         self._ended = True
         self.interrupt()
 
-    def refused(self, permission: str) -> None:
-        """Servers did not let a new client in, now or again."""
+    def refused(self, permission: str) -> bool:
+        """Servers do not let the client in any more; True when this is news."""
+        news = self._refused_since is None
+        if self._refused_since is None:
+            self._refused_since = time.monotonic()
         self._refused = permission
-        self._refused_since = self._refused_since or time.monotonic()
+        return news
 
     def interrupt(self) -> None:
         """No request that waits will get an answer any more."""

@@ -4,7 +4,10 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+import anyio
 
 from jsmemory.connecting.clients import discard
 from jsmemory.connecting.connection import Connection
@@ -12,6 +15,8 @@ from jsmemory.connecting.settings import Settings, settle
 from jsmemory.connecting.sources import Source, gather
 from jsmemory.connecting.supervision import ConnectionEvent, Supervisor
 from jsmemory.errors import InvalidOptionsError
+
+CANCEL_AGAIN_S: Final = 0.2
 
 
 def connect(
@@ -103,8 +108,10 @@ async def _session(
         yield connection
     finally:
         connection.end()
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
-        await discard(connection.client)
+        with anyio.CancelScope(shield=True):
+            while not watching.done():
+                # Once is not enough: nats-py swallows a cancellation in places.
+                watching.cancel()
+                await asyncio.wait({watching}, timeout=CANCEL_AGAIN_S)
+            await discard(connection.client)
         supervisor.tell("closed")

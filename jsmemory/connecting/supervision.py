@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from jsmemory.connecting.clients import Occasion, SafeClient, discard, is_refusal, open_client
+from jsmemory.connecting.clients import REFUSED, Occasion, SafeClient, discard, is_refusal, open_client
 from jsmemory.connecting.connection import Connection
 from jsmemory.connecting.settings import Settings
 from jsmemory.errors import AccessDeniedError, InvalidOptionsError, JsMemoryError
@@ -69,8 +69,8 @@ class Supervisor:
         return self._connection
 
     async def watch(self, connection: Connection) -> None:
-        """Replace the client of `connection` whenever it must be, until cancelled."""
-        while True:
+        """Replace the client of `connection` whenever it must be, until cancelled or ended."""
+        while not connection.is_closed:
             await self._until_useless(connection.client)
             await self._replace(connection)
 
@@ -109,17 +109,14 @@ class Supervisor:
         self._useless = True
         connection.interrupt()
         await discard(connection.client)
-        pause, refused = FIRST_PAUSE_S, False
-        while True:
+        pause = FIRST_PAUSE_S
+        while not connection.is_closed:
             try:
                 self._read_settings_again()
                 client = await self._open(REPLACE_S)
             except JsMemoryError as error:
-                if isinstance(error, AccessDeniedError):
-                    connection.refused(error.permission)
-                    if not refused:
-                        self.tell("refused", error.permission)
-                    refused = True
+                if isinstance(error, AccessDeniedError) and connection.refused(error.permission):
+                    self.tell("refused", error.permission)
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             else:
@@ -149,6 +146,7 @@ class Supervisor:
                     self.tell("denied", permission)
                     self._useless = connection.hears_nothing(permission)
                 elif is_refusal(error):
-                    self.tell("refused", "connect with these credentials")
+                    if connection.refused(REFUSED):
+                        self.tell("refused", REFUSED)
                     self._useless = True
         self._news.set()
