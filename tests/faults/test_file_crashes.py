@@ -97,26 +97,30 @@ from jsmemory.backends.file import FileStore
 from jsmemory.scope import Scope
 
 directory, rounds = sys.argv[1], int(sys.argv[2])
-values = ["a" * 60000, "b" * 60000]
 
-async def rewrite(letters):
+async def rewrite(under_way):
     store, scope = await FileStore.open(directory), Scope()
     await store.read("k", scope=scope)
     while True:
-        for letter in letters:
+        for letter in "ab":
             await store.update("k", letter, letter * 60000, scope=scope)
+            os.write(under_way, b".")
 
 seen = []
 for number in range(rounds):
+    watching, under_way = os.pipe()
     child = os.fork()
     if not child:
-        asyncio.run(rewrite("ab"))
-    time.sleep(0.02 + random.random() * 0.03)
+        asyncio.run(rewrite(under_way))
+    os.read(watching, 1)
+    time.sleep(random.random() * 0.01)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(watching)
+    os.close(under_way)
     with open(os.path.join(directory, "k.md"), "rb") as file:
         description, content = frontmatter.parse(file.read())
-    seen.append(description in ("a", "b", "begin") and content == description * 60000 or content == "begin")
+    seen.append(description in ("a", "b") and content == description * 60000)
 print(json.dumps(seen))
 """
 
@@ -129,8 +133,6 @@ async def test_writers_that_are_killed_at_random_never_leave_a_torn_value(tmp_pa
         [sys.executable, "-c", AT_RANDOM, str(tmp_path), "30"], capture_output=True, text=True, timeout=120, check=True
     )
     assert json.loads(ran.stdout) == [True] * 30
-    description, content = await store.read("k", scope=None)
-    assert content == description * 60000, "no writer got as far as one update"
     await store.create("next", "nobody is blocked", "", scope=None)
     assert sorted(os.listdir(tmp_path)) == [".lock", ".realm", "k.md", "next.md"]
 

@@ -12,7 +12,7 @@ from jsmemory.backends.file.locking import locked
 from jsmemory.errors import BackendUnavailableError, IncompleteListingError
 
 REWRITER = """
-import asyncio, sys
+import asyncio, os, sys
 from jsmemory.backends.file import FileStore
 
 async def main():
@@ -23,8 +23,8 @@ async def main():
         number += 1
         await store.update(f"kept-{number % 150}", str(number), str(number) * 500, scope=None)
         if number % 3 == 0:
-            await store.create(f"passing-{number}", "d", "c", scope=None)
-            await store.delete(f"passing-{number}", scope=None)
+            await store.create(f"passing-{os.getpid()}-{number}", "d", "c", scope=None)
+            await store.delete(f"passing-{os.getpid()}-{number}", scope=None)
 
 asyncio.run(main())
 """

@@ -79,6 +79,14 @@ def test_two_files_whose_names_differ_in_case_prove_that_it_is_kept(tmp_path, op
     assert ignores_case(opened) is (len(os.listdir(tmp_path)) == 1)
 
 
+def test_a_name_that_is_gone_again_proves_nothing(tmp_path, opened, monkeypatch):
+    """Another process's staged file comes and goes; the answer stays for as long as the store is open."""
+    (tmp_path / "Probe.md").write_bytes(b"")
+    real = (tmp_path / "pROBE.MD").exists()
+    monkeypatch.setattr(os, "listdir", lambda directory: [".tmp-gone", "Probe.md"])
+    assert ignores_case(opened) is real
+
+
 def test_an_empty_directory_cannot_be_asked_and_is_treated_with_care(opened):
     """A wrong "no" would merge two keys; a wrong "yes" costs one look at the list of names."""
     assert ignores_case(opened) is True

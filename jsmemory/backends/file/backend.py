@@ -130,14 +130,12 @@ class FileBackend(Backend):
             discard(directory, found.staged)
             if key in found.keys:
                 raise EntryExistsError(key)
-            if key in found.obstacles:
-                raise InvalidKeyError(_OBSTACLE)
             if self._folds_case and has_twin(key, found.keys + found.obstacles):
                 raise InvalidKeyError(_TWIN)
             if len(found.keys) >= capacity:
                 raise StoreFullError(capacity)
             if not put_new(directory, name_of(key), value):
-                # A program that takes no lock was quicker.
+                # What lies there is no entry, or a program that takes no lock was quicker.
                 raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(_OBSTACLE)
             _settle(directory, key)
         return _revision_of(value)
