@@ -10,17 +10,25 @@ Every error that jsmemory raises: three branches for three reactions.
     │   ├── EntryNotFoundError         (also LookupError)
     │   ├── StaleEntryError
     │   ├── StoreFullError
-    │   └── ReadOnlyStoreError
+    │   ├── ReadOnlyStoreError
+    │   ├── InvalidRecordError         (also ValueError)
+    │   ├── RunExistsError
+    │   ├── RunNotFoundError           (also LookupError)
+    │   ├── RunClaimedError
+    │   └── RunEndedError
     ├── BackendError               the world failed: retry, or fail the turn
     │   ├── BackendUnavailableError    nothing was written; retryable
     │   ├── AccessDeniedError
     │   ├── OutcomeUnknownError
-    │   └── IncompleteListingError     retryable
+    │   ├── IncompleteListingError     retryable
+    │   └── JournalCorruptError
     └── SetupError                 from opening and preflight only: stop at start-up
         ├── UnknownBackendError
         ├── InvalidOptionsError
         ├── BucketNotFoundError
-        └── BucketUnfitError
+        ├── BucketUnfitError
+        ├── StreamNotFoundError
+        └── StreamUnfitError
 
 An error holds its facts in ``args``, so that it survives pickling, and words them in
 ``__str__``. A message ends with the remedy, and holds no path, URL, credential, content
@@ -34,6 +42,8 @@ from jsmemory.findings import Finding
 from jsmemory.limits import MAX_ENTRIES
 
 StaleReason = Literal["unread", "changed"]
+ClaimReason = Literal["held", "lost"]
+EndReason = Literal["completed", "left"]
 
 
 class JsMemoryError(Exception):
@@ -173,6 +183,93 @@ class ReadOnlyStoreError(RequestError):
         return "This memory is read-only, nothing was written. Open it without read_only to write."
 
 
+class InvalidRecordError(RequestError, ValueError):
+    """What a host gave to keep in a journal cannot be kept there."""
+
+    code = "invalid_record"
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"The record {self.problem}. {self.remedy}"
+
+
+class RunExistsError(RequestError):
+    """A run was to be started under a name that the journal has already."""
+
+    code = "run_exists"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"The journal holds a run {self.run_id!r} already. Resume it, or start one under another name."
+
+
+class RunNotFoundError(RequestError, LookupError):
+    """The journal holds no run of that name."""
+
+    code = "run_not_found"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"The journal holds no run {self.run_id!r}. List its runs, or start this one."
+
+
+class RunClaimedError(RequestError):
+    """
+    The run belongs to another process.
+
+    Attributes:
+        reason: ``held``, another process has it, or was quicker to resume it; ``lost``, this
+            process had it, and another one has taken it over since.
+    """
+
+    code = "run_claimed"
+
+    def __init__(self, run_id: str, reason: ClaimReason = "held") -> None:
+        super().__init__(run_id, reason)
+        self.run_id = run_id
+        self.reason: ClaimReason = reason
+
+    def __str__(self) -> str:
+        if self.reason == "lost":
+            return f"Another process has taken over the run {self.run_id!r}. Stop this one."
+        return (
+            f"The run {self.run_id!r} belongs to another process, which has not suspended it. "
+            "Wait until it does; only if that process is dead, take the run over."
+        )
+
+
+class RunEndedError(RequestError):
+    """
+    The run is over.
+
+    Attributes:
+        reason: ``completed``, its journal says that there is nothing to go on with; ``left``,
+            this process has suspended or ended it, and its tools with it.
+    """
+
+    code = "run_ended"
+
+    def __init__(self, run_id: str, reason: EndReason = "completed") -> None:
+        super().__init__(run_id, reason)
+        self.run_id = run_id
+        self.reason: EndReason = reason
+
+    def __str__(self) -> str:
+        if self.reason == "left":
+            return f"The run {self.run_id!r} has been left, nothing was done. Resume it to go on."
+        return f"The run {self.run_id!r} was completed. Start another one."
+
+
 # -- The backend: the world failed ----------------------------------------------------------
 
 
@@ -240,6 +337,32 @@ class IncompleteListingError(BackendError):
 
     def __str__(self) -> str:
         return "The entries could not be listed completely in time. Try again in a moment."
+
+
+class JournalCorruptError(BackendError):
+    """
+    The journal of a run holds what no run has written; nothing was taken from it.
+
+    Attributes:
+        record: Which record of the run, counted from 1.
+        position: Where it is: the byte in a file, the sequence in a stream.
+        problem: What is wrong with it.
+    """
+
+    code = "journal_corrupt"
+
+    def __init__(self, run_id: str, record: int, position: int, problem: str) -> None:
+        super().__init__(run_id, record, position, problem)
+        self.run_id = run_id
+        self.record = record
+        self.position = position
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"The journal of the run {self.run_id!r} cannot be read: record {self.record}, at position "
+            f"{self.position}, {self.problem}. Keep it for whoever looks into it, and start another run."
+        )
 
 
 # -- Setup: from opening and preflight only -------------------------------------------------
@@ -311,3 +434,31 @@ class BucketUnfitError(SetupError):
 
     def __str__(self) -> str:
         return f"The bucket {self.bucket!r} is unfit for memory. " + " ".join(map(str, self.findings))
+
+
+class StreamNotFoundError(SetupError):
+    """The stream does not exist; a journal binds to a stream and never makes one."""
+
+    code = "stream_not_found"
+
+    def __init__(self, stream: str, cure: str) -> None:
+        super().__init__(stream, cure)
+        self.stream = stream
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"There is no stream {self.stream!r}. Its operator makes it with: {self.cure}"
+
+
+class StreamUnfitError(SetupError):
+    """The stream, as configured, would lose or refuse the records of runs."""
+
+    code = "stream_unfit"
+
+    def __init__(self, stream: str, findings: Iterable[Finding]) -> None:
+        self.stream = stream
+        self.findings = tuple(findings)
+        super().__init__(stream, self.findings)
+
+    def __str__(self) -> str:
+        return f"The stream {self.stream!r} is unfit for a journal. " + " ".join(map(str, self.findings))

@@ -31,17 +31,25 @@ from jsmemory import (
     InvalidEntryError,
     InvalidKeyError,
     InvalidOptionsError,
+    InvalidRecordError,
     Item,
     JetStreamStore,
+    JournalCorruptError,
     JsMemoryError,
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
+    RunClaimedError,
+    RunEndedError,
+    RunExistsError,
+    RunNotFoundError,
     Scope,
     SetupError,
     StaleEntryError,
     Store,
     StoreFullError,
+    StreamNotFoundError,
+    StreamUnfitError,
     UnknownBackendError,
     connect,
     open_store,
@@ -103,9 +111,15 @@ def react(error: JsMemoryError) -> str:
             assert_type(error.known, tuple[str, ...])
         case InvalidOptionsError():
             assert_type(error.option, str)
-        case BucketNotFoundError():
+        case InvalidRecordError():
+            assert_type(error.remedy, str)
+        case RunExistsError() | RunNotFoundError() | RunClaimedError() | RunEndedError():
+            assert_type(error.run_id, str)
+        case JournalCorruptError():
+            assert_type((error.record, error.position), tuple[int, int])
+        case BucketNotFoundError() | StreamNotFoundError():
             assert_type(error.cure, str)
-        case BucketUnfitError():
+        case BucketUnfitError() | StreamUnfitError():
             assert_type(error.findings, tuple[Finding, ...])
         case RequestError() | BackendError() | SetupError():
             pass

@@ -22,13 +22,21 @@ from jsmemory.errors import (
     InvalidEntryError,
     InvalidKeyError,
     InvalidOptionsError,
+    InvalidRecordError,
+    JournalCorruptError,
     JsMemoryError,
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
+    RunClaimedError,
+    RunEndedError,
+    RunExistsError,
+    RunNotFoundError,
     SetupError,
     StaleEntryError,
     StoreFullError,
+    StreamNotFoundError,
+    StreamUnfitError,
     UnknownBackendError,
 )
 from jsmemory.findings import Finding
@@ -50,17 +58,28 @@ EXAMPLES: list[JsMemoryError] = [
     StoreFullError(),
     StoreFullError(7),
     ReadOnlyStoreError(),
+    InvalidRecordError("cannot be written as JSON", "Give plain data."),
+    RunExistsError("night"),
+    RunNotFoundError("night"),
+    RunClaimedError("night"),
+    RunClaimedError("night", "lost"),
+    RunEndedError("night"),
+    RunEndedError("night", "left"),
     BackendUnavailableError("The server did not answer."),
     BackendUnavailableError("The disk is full.", "Free some space, then try again."),
     AccessDeniedError("publish to $KV.notes.alice.>"),
     OutcomeUnknownError("build"),
     IncompleteListingError(),
+    JournalCorruptError("night", 3, 512, "is no record"),
     UnknownBackendError("filee", ["file", "jetstream"]),
     UnknownBackendError("filee", iter(("file", "jetstream"))),
     InvalidOptionsError("options.bucket", "is missing", "Name the bucket."),
     BucketNotFoundError("notes", "nats kv add notes"),
     BucketUnfitError("notes", list(FINDINGS)),
     BucketUnfitError("notes", iter(FINDINGS)),
+    StreamNotFoundError("runs", "nats stream add runs"),
+    StreamUnfitError("runs", list(FINDINGS)),
+    StreamUnfitError("runs", iter(FINDINGS)),
 ]
 BRANCHES = {RequestError, BackendError, SetupError}
 each_example = pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
@@ -109,7 +128,7 @@ def test_the_tree_is_as_it_is_drawn() -> None:
         for error in all_errors()
     }
     assert parents == real
-    assert len(real) == 20
+    assert len(real) == 28
 
 
 def test_builtin_bases_are_as_they_are_drawn() -> None:
@@ -147,16 +166,24 @@ def test_codes_are_stable_words() -> None:
         "StaleEntryError": "stale_entry",
         "StoreFullError": "store_full",
         "ReadOnlyStoreError": "read_only",
+        "InvalidRecordError": "invalid_record",
+        "RunExistsError": "run_exists",
+        "RunNotFoundError": "run_not_found",
+        "RunClaimedError": "run_claimed",
+        "RunEndedError": "run_ended",
         "BackendError": "backend",
         "BackendUnavailableError": "backend_unavailable",
         "AccessDeniedError": "access_denied",
         "OutcomeUnknownError": "outcome_unknown",
         "IncompleteListingError": "incomplete_listing",
+        "JournalCorruptError": "journal_corrupt",
         "SetupError": "setup",
         "UnknownBackendError": "unknown_backend",
         "InvalidOptionsError": "invalid_options",
         "BucketNotFoundError": "bucket_not_found",
         "BucketUnfitError": "bucket_unfit",
+        "StreamNotFoundError": "stream_not_found",
+        "StreamUnfitError": "stream_unfit",
     }
 
 
@@ -219,6 +246,10 @@ REMEDIES = {
     EntryNotFoundError: "List the store to see its keys, or create the entry.",
     StoreFullError: "Delete one that is no longer needed, or update one.",
     ReadOnlyStoreError: "Open it without read_only to write.",
+    InvalidRecordError: "Give plain data.",
+    RunExistsError: "Resume it, or start one under another name.",
+    RunNotFoundError: "List its runs, or start this one.",
+    JournalCorruptError: "Keep it for whoever looks into it, and start another run.",
     AccessDeniedError: "Ask its operator for the permission: publish to $KV.notes.alice.>.",
     OutcomeUnknownError: "Read it before deciding anything.",
     IncompleteListingError: "Try again in a moment.",
@@ -234,6 +265,12 @@ def test_a_message_ends_with_the_remedy(error: JsMemoryError) -> None:
         BackendUnavailableError: getattr(error, "remedy", ""),
         BucketNotFoundError: getattr(error, "cure", ""),
         BucketUnfitError: FINDINGS[-1].cure,
+        StreamNotFoundError: getattr(error, "cure", ""),
+        StreamUnfitError: FINDINGS[-1].cure,
+        RunClaimedError: "Stop this one."
+        if getattr(error, "reason", "") == "lost"
+        else "only if that process is dead, take the run over.",
+        RunEndedError: "Resume it to go on." if getattr(error, "reason", "") == "left" else "Start another one.",
         StaleEntryError: "Read it again, then update."
         if getattr(error, "reason", "") == "changed"
         else "Read it, then update.",
@@ -253,7 +290,9 @@ def test_a_message_is_whole_sentences(error: JsMemoryError) -> None:
     assert ".." not in text
     assert text[0].isupper() or text[0] == "'"
     # A command to paste stands without a full stop, or the stop would be pasted with it.
-    assert text.endswith(".") or isinstance(error, BucketNotFoundError | BucketUnfitError)
+    assert text.endswith(".") or isinstance(
+        error, BucketNotFoundError | BucketUnfitError | StreamNotFoundError | StreamUnfitError
+    )
 
 
 def test_an_unfit_bucket_names_every_finding_with_its_cure() -> None:

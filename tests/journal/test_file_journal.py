@@ -1,0 +1,385 @@
+"""The file journal: faults 40 to 42, cut tails, planted things, and who may append."""
+
+import asyncio
+import fcntl
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from jsmemory.errors import (
+    AccessDeniedError,
+    BackendUnavailableError,
+    InvalidKeyError,
+    InvalidOptionsError,
+    InvalidRecordError,
+    JournalCorruptError,
+    JsMemoryError,
+    RunClaimedError,
+    RunExistsError,
+    RunNotFoundError,
+)
+from jsmemory.journal import records
+from jsmemory.journal.claiming import claim, start
+from jsmemory.journal.file import FileJournal
+from jsmemory.journal.file import opening as file_opening
+from jsmemory.journal.journal import Tail
+from jsmemory.scope import Scope
+
+SNAPSHOT = {"version": 1, "realms": {"realm": {"k": "1"}}}
+WIDER = {"version": 1, "realms": {"realm": {"k": "1", "l": "2"}}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+async def journal(folder: Path) -> FileJournal:
+    return await FileJournal.open(folder)
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "night.jsonl"
+
+
+async def suspended(journal: FileJournal, snapshot: object = SNAPSHOT) -> Tail:
+    tail = await start(journal, "night")
+    tail = await journal.append("night", records.terminal("suspended"), after=tail)
+    return await journal.append("night", records.memory_revisions(snapshot, "suspended"), after=tail)
+
+
+async def test_what_was_written_is_there_in_another_process(journal: FileJournal, folder: Path) -> None:
+    await suspended(journal)
+    other = await FileJournal.open(folder)
+    state = await other.state("night")
+    assert (state.status, state.records, state.snapshot) == ("suspended", 3, SNAPSHOT)
+    assert [(run.run_id, run.status) for run in await other.runs()] == [("night", "suspended")]
+
+
+async def test_the_hosts_own_records_come_back_in_their_order(journal: FileJournal) -> None:
+    """A conversation out of order is another conversation."""
+    tail = await start(journal, "night", {"model": "m"})
+    for number in range(50):
+        tail = await journal.append("night", records.host("message", {"n": number}), after=tail)
+    found = [record async for record in journal.history("night")]
+    assert [record.data["n"] for record in found] == list(range(50))
+    assert {record.name for record in found} == {"message"}
+    assert (await journal.state("night")).about == {"model": "m"}
+
+
+async def test_a_run_is_started_once(journal: FileJournal, folder: Path) -> None:
+    """Two agents under one name would share a journal, and in the end their authority."""
+    other = await FileJournal.open(folder)
+    outcomes = await asyncio.gather(
+        *(start(each, "night") for each in (journal, other) for _ in range(5)), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, Tail) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, RunExistsError) for outcome in outcomes) == 9
+
+
+async def test_of_all_that_append_behind_one_tail_one_succeeds(journal: FileJournal, folder: Path) -> None:
+    """Fault 41: a worker that lost its run would add to it unseen."""
+    other = await FileJournal.open(folder)
+    tail = await start(journal, "night")
+    outcomes = await asyncio.gather(
+        *(each.append("night", records.host("n", 1), after=tail) for each in (journal, other) for _ in range(5)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(outcome, Tail) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, RunClaimedError) for outcome in outcomes) == 9
+    assert (await journal.state("night")).records == 2
+
+
+async def test_a_tail_is_known_by_its_record_and_not_by_its_length(journal: FileJournal, file: Path) -> None:
+    """A file that was removed and begun again has the old length with other records."""
+    tail = await start(journal, "night")
+    file.unlink()
+    again = await start(journal, "night")
+    assert again.place == tail.place
+    with pytest.raises(RunClaimedError):
+        await journal.append("night", records.claim(), after=tail)
+    await journal.append("night", records.claim(), after=again)
+
+
+async def test_a_record_of_another_hand_can_be_appended_to(journal: FileJournal, file: Path) -> None:
+    """A journal that a tool rewrote with its fields in another order would be lost to its run."""
+    await start(journal, "night")
+    with file.open("ab") as end:
+        end.write(b'{"id": "abc", "kind": "terminal", "data": {"outcome": "suspended"}, "at": 1}\n')
+    assert (await claim(journal, "night")).state.status == "running"
+
+
+# -- Torn tails -----------------------------------------------------------------------------
+
+
+async def test_a_journal_cut_at_every_byte_of_its_last_three_records(
+    journal: FileJournal, file: Path, folder: Path
+) -> None:
+    """Fault 40: after a crash the next record would be glued to a torn one, and the run lost for ever."""
+    tail = await suspended(journal, WIDER)
+    claimed = await claim(journal, "night")
+    tail = await journal.append("night", records.host("message", "é"), after=claimed.tail)
+    tail = await journal.append("night", records.terminal("suspended"), after=tail)
+    await journal.append("night", records.memory_revisions(SNAPSHOT, "suspended"), after=tail)
+    whole = file.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in range(ends[-4], len(whole) + 1):
+        file.write_bytes(whole[:cut])
+        kept = [end for end in ends if end <= cut]
+        state = await journal.state("night")
+        assert state.records == len(kept)
+        scope = Scope()
+        assert scope.restore(state.snapshot) is None
+        assert scope.snapshot() == (SNAPSHOT if cut == len(whole) else WIDER)
+        if state.status == "running":
+            with pytest.raises(RunClaimedError):
+                await claim(journal, "night")
+        resumed = await claim(journal, "night", take_over=True)
+        assert resumed.state.records == len(kept) + 1
+        assert file.read_bytes().startswith(whole[: kept[-1]] + b'{"kind":"claim"')
+    assert cut == len(whole)
+
+
+@pytest.mark.parametrize("torn", [b'{"kind":"cl', b"\0" * 5000, b"x" * 2_000_000])
+async def test_a_torn_tail_is_cut_off_before_the_next_record(journal: FileJournal, file: Path, torn: bytes) -> None:
+    """Also where a power cut left a hole, and where what is torn is longer than any block that is read."""
+    await suspended(journal)
+    whole = file.read_bytes()
+    file.write_bytes(whole + torn)
+    assert (await journal.runs())[0].status == "suspended"
+    claimed = await claim(journal, "night")
+    assert file.read_bytes()[: len(whole)] == whole
+    assert file.stat().st_size == claimed.tail.place
+    assert (await journal.state("night")).records == 4
+
+
+async def test_a_run_whose_first_record_is_torn_never_began(journal: FileJournal, file: Path) -> None:
+    file.write_bytes(b'{"kind":"meta"')
+    assert await journal.runs() == ()
+    with pytest.raises(RunNotFoundError):
+        await claim(journal, "night")
+    await start(journal, "night")
+    assert (await journal.state("night")).records == 1
+
+
+async def test_a_disk_that_fills_leaves_no_half_of_a_record(
+    journal: FileJournal, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that was refused would come back with the next one."""
+    tail = await suspended(journal)
+    whole = file.read_bytes()
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(28, "No space left on device", str(file))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", refuse)
+        with pytest.raises(BackendUnavailableError, match="full") as refused:
+            await journal.append("night", records.claim(), after=tail)
+    assert str(file) not in repr(refused.value)
+    assert refused.value.__context__ is None
+    assert file.read_bytes() == whole
+    await journal.append("night", records.claim(), after=tail)
+
+
+async def test_records_that_vanish_are_reported(journal: FileJournal, file: Path) -> None:
+    tail = await suspended(journal)
+    file.write_bytes(file.read_bytes()[: tail.place // 2])
+    with pytest.raises(JournalCorruptError, match="missing"):
+        await journal.state("night", until=tail)
+
+
+async def test_corruption_is_reported_before_a_run_is_claimed_where_it_can_be(journal: FileJournal, file: Path) -> None:
+    await suspended(journal)
+    whole = file.read_bytes()
+    file.write_bytes(whole + b"nonsense\n")
+    with pytest.raises(JournalCorruptError) as refused:
+        await claim(journal, "night")
+    assert (refused.value.record, refused.value.position) == (4, len(whole))
+    assert file.read_bytes() == whole + b"nonsense\n"
+    assert [(run.run_id, run.status) for run in await journal.runs()] == [("night", None)]
+
+
+async def test_a_copied_file_is_not_the_run_of_its_name(journal: FileJournal, file: Path, folder: Path) -> None:
+    """A file system that ignores case gives `night` to who asks for `Night`; a claim would stop the real one."""
+    await suspended(journal)
+    copy = folder / "day.jsonl"
+    copy.write_bytes(file.read_bytes())
+    with pytest.raises(JournalCorruptError, match="another name"):
+        await claim(journal, "day")
+    assert copy.read_bytes() == file.read_bytes()
+
+
+async def test_a_line_that_never_ends_is_reported(journal: FileJournal, file: Path) -> None:
+    """Whoever can write to the directory could fill the memory of every process that looks."""
+    await start(journal, "night")
+    with file.open("ab") as end:
+        end.write(b"x" * 3_000_000 + b"\n")
+    with pytest.raises(JournalCorruptError, match="longer"):
+        await journal.state("night")
+
+
+# -- What else may lie there ----------------------------------------------------------------
+
+
+def plant(place: Path, kind: str, elsewhere: Path) -> None:
+    match kind:
+        case "fifo":
+            os.mkfifo(place)
+        case "link":
+            place.symlink_to(elsewhere)
+        case "dangling":
+            place.symlink_to(elsewhere.with_name("nowhere"))
+        case "directory":
+            place.mkdir()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "dangling", "directory"])
+async def test_nothing_but_a_file_is_opened(
+    journal: FileJournal, file: Path, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    """A pipe under the name of a run would hang its host, and a link lead out of the directory."""
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    elsewhere.write_bytes(records.encode(records.meta("night")) + b"\n")
+    before = elsewhere.read_bytes()
+    plant(file, kind, elsewhere)
+    tail = Tail(len(before), records.decode(before).id)
+    for call in (
+        start(journal, "night"),
+        claim(journal, "night"),
+        journal.state("night"),
+        journal.append("night", records.claim(), after=tail),
+    ):
+        with pytest.raises(BackendUnavailableError, match="no journal"):
+            await asyncio.wait_for(call, 5)
+    assert await journal.runs() == ()
+    assert elsewhere.read_bytes() == before
+    assert not elsewhere.with_name("nowhere").exists()
+
+
+@pytest.mark.parametrize("run_id", ["", "../night", "a/b", ".night", "night\n", "n" * 201, "nächte"])
+async def test_the_name_of_a_run_is_checked_before_anything_is_opened(journal: FileJournal, run_id: str) -> None:
+    """A name that is a path would write outside of the directory."""
+    for call in (
+        start(journal, run_id),
+        claim(journal, run_id),
+        journal.last(run_id),
+        journal.state(run_id),
+        journal.begin(run_id, records.claim()),
+        journal.append(run_id, records.claim(), after=Tail(0, "")),
+    ):
+        with pytest.raises(InvalidKeyError):
+            await call
+
+
+async def test_files_of_others_are_no_runs(journal: FileJournal, folder: Path) -> None:
+    for name in ("notes.txt", ".hidden.jsonl", "a b.jsonl", ".jsonl", "empty.jsonl"):
+        (folder / name).write_bytes(b"" if name == "empty.jsonl" else b"text\n")
+    assert await journal.runs() == ()
+
+
+async def test_a_journal_is_for_its_owner_only(journal: FileJournal, file: Path, folder: Path) -> None:
+    """Conversations lie in it; other accounts of the host could read them."""
+    await start(journal, "night")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0
+
+
+async def test_a_directory_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for written in ("", "a\0b", tmp_path / "file"):
+        with pytest.raises(InvalidOptionsError) as refused:
+            await FileJournal.open(written)
+        assert str(tmp_path) not in str(refused.value)
+
+
+async def test_a_directory_that_is_gone_is_said_without_its_path(journal: FileJournal, folder: Path) -> None:
+    """The path of the host's file system would reach the model."""
+    folder.rmdir()
+    for call in (start(journal, "night"), journal.runs(), journal.state("night")):
+        with pytest.raises(BackendUnavailableError, match="gone") as refused:
+            await call
+        assert str(folder) not in str(refused.value)
+        assert refused.value.__cause__ is refused.value.__context__ is None
+
+
+async def test_an_unfit_record_writes_nothing(journal: FileJournal, file: Path) -> None:
+    tail = await start(journal, "night")
+    whole = file.read_bytes()
+    with pytest.raises(InvalidRecordError):
+        await journal.append("night", records.host("message", "x" * 1_000_001), after=tail)
+    assert file.read_bytes() == whole
+
+
+# -- The lock -------------------------------------------------------------------------------
+
+
+async def test_an_append_waits_for_the_lock_and_no_reader_does(journal: FileJournal, file: Path) -> None:
+    """Two writers at once would cut off each other's records as torn."""
+    tail = await start(journal, "night")
+    holder = os.open(file, os.O_RDWR)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    try:
+        appending = asyncio.create_task(journal.append("night", records.claim(), after=tail))
+        assert (await journal.state("night")).records == 1
+        assert not appending.done()
+    finally:
+        os.close(holder)
+    await appending
+    assert (await journal.state("night")).records == 2
+
+
+async def test_a_holder_that_hangs_is_said(journal: FileJournal, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_opening, "PATIENCE", 0.05)
+    tail = await start(journal, "night")
+    holder = os.open(file, os.O_RDWR)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(BackendUnavailableError, match="does not let go"):
+            await journal.append("night", records.claim(), after=tail)
+    finally:
+        os.close(holder)
+    assert (await journal.state("night")).records == 1
+
+
+async def test_a_cancelled_append_that_waits_writes_nothing_later(journal: FileJournal, file: Path) -> None:
+    """A claim that was given up would take the run all the same, for nobody."""
+    tail = await start(journal, "night")
+    holder = os.open(file, os.O_RDWR)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    appending = asyncio.create_task(journal.append("night", records.claim(), after=tail))
+    await asyncio.sleep(0.05)
+    appending.cancel()
+    with pytest.raises((asyncio.CancelledError, JsMemoryError)):
+        await appending
+    for thread in threading.enumerate():
+        if "AnyIO" in thread.name:
+            thread.join(0.2)
+    os.close(holder)
+    await journal.append("night", records.terminal("suspended"), after=tail)
+    assert (await journal.state("night")).claims == 0
+
+
+async def test_a_denied_directory_names_the_permission(
+    journal: FileJournal, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator would not know what to grant, and read the host's path instead. Root, too, is denied by this."""
+    tail = await start(journal, "night")
+    real = os.open
+
+    def deny(path: str, *args: int, **kwargs: int) -> int:
+        if str(path).endswith(".jsonl"):
+            raise PermissionError(13, "Permission denied", str(folder / path))
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", deny)
+    with pytest.raises(AccessDeniedError, match="write to the directory of the journal") as refused:
+        await journal.append("night", records.claim(), after=tail)
+    assert str(folder) not in str(refused.value)
+    with pytest.raises(AccessDeniedError, match="read the directory of the journal"):
+        await journal.state("night")
