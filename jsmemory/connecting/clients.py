@@ -73,6 +73,8 @@ class SafeClient(Client):
         writer = getattr(self._transport, "_io_writer", None)
         if writer is not None:
             writer.transport.abort()
+        # nats-py would wait until it is closed, which it never hears of after a TLS handshake that failed.
+        self._transport = None
 
     def _connect_command(self) -> bytes:
         # nats-py goes on in the clear with a tls:// address when the server, or whoever

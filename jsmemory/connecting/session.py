@@ -46,7 +46,8 @@ def connect(
     is named here; the variables of the nats CLI (NATS_URL, NATS_USER, NATS_PASSWORD,
     NATS_TOKEN, NATS_CREDS, NATS_NKEY, NATS_JWT with NATS_SEED, NATS_CA, NATS_CERT, NATS_KEY);
     the context that NATS_CONTEXT names; the selected context, if nothing above names servers
-    or credentials; nats://127.0.0.1:4222. Credentials are taken from one place, never mixed.
+    or credentials; nats://127.0.0.1:4222. What is empty counts as not given. Credentials are
+    taken from one place, never mixed.
 
     The connection outlives restarts of servers, and is built anew, with the settings read
     anew, where nats-py closes it for good. On leaving it is closed, and no task is left.

@@ -23,6 +23,9 @@ authorization { users: [
 ] }
 """
 
+LONG_BEFORE_S = 15
+"""For what is promised at once, where the alternative takes a minute or has no end."""
+
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_developer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +94,10 @@ async def test_a_client_that_was_closed_for_good_is_replaced(fresh_server: NatsS
         first = connection.client
         subject = "a" * 5000 if poison == "long subject" else "subject"
         headers = {"Header": "h" * 2_000_000} if poison == "large headers" else None
-        started = time.monotonic()
-        with pytest.raises(nats.errors.TimeoutError):
-            await connection.request(subject, b"", timeout=8, headers=headers)
-        assert time.monotonic() - started < 4, "nothing can answer on a client that is closed"
+        # Nothing can answer on a client that is closed: a request need not wait for it.
+        async with asyncio.timeout(LONG_BEFORE_S):
+            with pytest.raises(nats.errors.TimeoutError):
+                await connection.request(subject, b"", timeout=60, headers=headers)
         await answers(connection)
         assert connection.client is not first
         assert first.is_closed
@@ -199,11 +202,9 @@ async def test_nothing_that_waited_behind_a_server_that_hangs_is_written_later(f
 async def test_the_first_connection_to_nobody_is_bounded() -> None:
     """A worker with a wrong address would hang at start-up for ever, and say nothing."""
     url = f"nats://127.0.0.1:{draw_port()}"
-    started = time.monotonic()
     with pytest.raises(BackendUnavailableError, match="No NATS server answered in time") as refusal:
-        async with connect(servers=url, first_connect_timeout=0.5):
+        async with asyncio.timeout(LONG_BEFORE_S), connect(servers=url, first_connect_timeout=0.5):
             pytest.fail("nobody is there")
-    assert 0.4 < time.monotonic() - started < 3
     assert url not in str(refusal.value)
     assert len(asyncio.all_tasks()) == 1
 
@@ -243,11 +244,13 @@ async def test_a_server_that_hangs_up_on_every_client_is_not_taken_for_connected
 
 async def test_a_wrong_password_is_said_at_once(server_with_users: NatsServer) -> None:
     """nats-py would try it again for ever, two seconds apart."""
-    started = time.monotonic()
+    url = server_with_users.url
     with pytest.raises(AccessDeniedError, match="connect with these credentials") as refusal:
-        async with connect(servers=server_with_users.url, user="alice", password="wrong-word"):
+        async with (
+            asyncio.timeout(LONG_BEFORE_S),
+            connect(servers=url, user="alice", password="wrong-word", first_connect_timeout=60),
+        ):
             pytest.fail("the password is wrong")
-    assert time.monotonic() - started < 3
     assert "wrong-word" not in str(refusal.value)
 
 
@@ -297,9 +300,9 @@ async def test_a_denied_request_ends_at_once_and_tells_which_permission_is_missi
         servers=server_with_users.url, user="alice", password="pw", on_event=events.append
     ) as connection:
         started = time.monotonic()
-        with pytest.raises(nats.errors.TimeoutError):
-            await connection.request("$KV.team.Bob.Note", b"", timeout=8)
-        assert time.monotonic() - started < 4
+        async with asyncio.timeout(LONG_BEFORE_S):
+            with pytest.raises(nats.errors.TimeoutError):
+                await connection.request("$KV.team.Bob.Note", b"", timeout=60)
         assert connection.denied(started) == ["publish to $KV.team.Bob.Note"]
         assert connection.denied(started, "$KV.team.Bob.Note") == ["publish to $KV.team.Bob.Note"]
         assert connection.denied(started, "$KV.team.alice.note") == []
@@ -310,8 +313,8 @@ async def test_a_denied_request_ends_at_once_and_tells_which_permission_is_missi
 async def test_a_denied_request_ends_no_other(server_with_users: NatsServer) -> None:
     """Runs share one connection: one that is denied something must not cut the others short."""
     async with connect(servers=server_with_users.url, user="alice", password="pw") as connection:
-        denied = asyncio.create_task(connection.request("$KV.team.bob.note", b"", timeout=8))
-        allowed = await asyncio.gather(*(connection.request("$JS.API.INFO", b"", timeout=8) for _ in range(20)))
+        denied = asyncio.create_task(connection.request("$KV.team.bob.note", b"", timeout=60))
+        allowed = await asyncio.gather(*(connection.request("$JS.API.INFO", b"", timeout=60) for _ in range(20)))
         with pytest.raises(nats.errors.TimeoutError):
             await denied
     assert all(json.loads(reply.data)["type"].endswith("account_info_response") for reply in allowed)
@@ -334,7 +337,7 @@ async def test_leaving_ends_everything(fresh_server: NatsServer) -> None:
     async with connect(servers=fresh_server.url) as connection:
         await answers(connection)
         await connection.subscribe("news")
-        waiting = asyncio.create_task(connection.request("nobody.answers", b"", timeout=8))
+        waiting = asyncio.create_task(connection.request("nobody.answers", b"", timeout=60))
         assert not connection.is_closed
     with pytest.raises(nats.errors.Error):
         await waiting
@@ -359,7 +362,7 @@ async def test_leaving_does_not_wait_for_a_server_that_is_gone(fresh_server: Nat
         for _ in range(12 if state == "hanging" else 0):
             await connection.publish("large", b"x" * 900_000)
         started = time.monotonic()
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < LONG_BEFORE_S
     assert len(asyncio.all_tasks()) == 1
 
 
