@@ -158,6 +158,27 @@ async def test_a_hook_that_raises_stops_nothing(fresh_server: NatsServer, caplog
     assert "hook" in caplog.text
 
 
+async def test_attempts_that_fail_are_closed_behind(fresh_server: NatsServer) -> None:
+    """A proxy whose server is away for a night would cost a worker a descriptor with every attempt."""
+    attempts, closed = 0, 0
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal attempts, closed
+        attempts += 1
+        writer.write_eof()
+        await reader.read()
+        closed += 1
+        writer.close()
+
+    async with connect(servers=fresh_server.url) as connection:
+        fresh_server.kill()
+        async with await asyncio.start_server(hang_up, "127.0.0.1", fresh_server.port):
+            await until(lambda: attempts == 3)
+            await until(lambda: closed >= 2, within=2)
+        fresh_server.start()
+        await answers(connection)
+
+
 # -- Writing nothing late -------------------------------------------------------------------
 
 
