@@ -10,6 +10,7 @@ import anyio
 import nats.errors
 import pytest
 
+from jsmemory.backends.jetstream.store import JetStreamStore
 from jsmemory.connecting import Connection, ConnectionEvent, connect
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError, InvalidOptionsError
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
@@ -177,6 +178,31 @@ async def test_attempts_that_fail_are_closed_behind(fresh_server: NatsServer) ->
             await until(lambda: closed >= 2, within=2)
         fresh_server.start()
         await answers(connection)
+
+
+async def test_a_store_goes_on_through_a_restart_and_a_client_that_closed_for_good(fresh_server: NatsServer) -> None:
+    """This is what the connection is for: the runs of a host notice nothing."""
+    await make_bucket(fresh_server.url, "team")
+    async with connect(servers=fresh_server.url) as connection:
+        store = await JetStreamStore.bind(connection, "team", "alice")
+        stored: list[str] = []
+
+        async def write(worker: int) -> None:
+            for number in range(8):
+                await store.create(f"note-{worker}-{number}", "a note", "text", scope=None)
+                stored.append(f"note-{worker}-{number}")
+                await asyncio.sleep(0.02)
+
+        async with asyncio.TaskGroup() as group:
+            for worker in range(4):
+                group.create_task(write(worker))
+            await until(lambda: len(stored) >= 6)
+            fresh_server.kill()
+            fresh_server.start()
+            await until(lambda: len(stored) >= 16)
+            await connection.publish("a" * 5000, b"")
+        assert len(stored) == 32
+        assert [item.key for item in await store.list()] == sorted(stored)
 
 
 # -- Writing nothing late -------------------------------------------------------------------
