@@ -1,8 +1,8 @@
 """Calls that are made at the same time, and what came of each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 from jsmemory.errors import JsMemoryError, StaleEntryError
@@ -56,6 +56,31 @@ async def change(store: Store, key: str, scope: Scope, edit: Callable[[str], str
             continue
         return
     raise PromiseBroken("an update came too late again and again, although it was read right before")
+
+
+@asynccontextmanager
+async def meanwhile(*steps: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """
+    Repeat each step, all of them side by side, for as long as the block lasts.
+
+    Raises:
+        ExceptionGroup: a step failed, or the block did while steps were running.
+    """
+    is_over = False
+
+    async def repeat(step: Callable[[], Awaitable[object]]) -> None:
+        while not is_over:
+            await step()
+            # A step that does not wait for anything would keep the others from running.
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        for step in steps:
+            tasks.create_task(repeat(step))
+        try:
+            yield
+        finally:
+            is_over = True
 
 
 async def cut_short(call: Callable[..., Awaitable[object]], *arguments: object, after: int, **named: object) -> None:

@@ -227,7 +227,9 @@ class _Inbox:
         while received != self._received:
             received = self._received
             try:
-                await asyncio.wait_for(self._batch_ended.wait(), deadline.at_most(_QUIET))
+                # Not `asyncio.wait_for`: in Python 3.11 it drops a cancellation that comes with the answer.
+                async with asyncio.timeout(deadline.at_most(_QUIET)):
+                    await self._batch_ended.wait()
             except TimeoutError:
                 patience.raise_if_denied()
                 if deadline.has_passed:

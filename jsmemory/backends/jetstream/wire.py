@@ -9,6 +9,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream.finishing import finish
+from jsmemory.backends.jetstream.heeding import cancellations, heed_cancellation
 
 _PERMISSION_WORDS: Final = "permissions violation"
 _UNDELIVERED: Final = (
@@ -86,13 +87,16 @@ class Wire:
             Denied: the credentials lack the permission.
         """
         patience = self.patience(subject)
+        before = cancellations()
         try:
-            return await self.connection.request(subject, payload, timeout, headers=headers)
+            answer = await self.connection.request(subject, payload, timeout, headers=headers)
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
             patience.raise_if_denied()
             raise NotAnswered from None
+        await heed_cancellation(before)
+        return answer
 
     async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
         """

@@ -1,6 +1,7 @@
 """A host gives a call up in the middle: the old value or the new one is there, and nothing else."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.errors import EntryNotFoundError
@@ -14,6 +15,9 @@ THEME = Theme[Harness]("cancellation")
 
 _MOMENTS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
 # Turns of the event loop after which a call is given up.
+
+_SOON: Final = 5.0
+# Seconds within which a cancelled call has ended. It takes milliseconds.
 
 
 @THEME.case()
@@ -73,6 +77,32 @@ async def a_cancelled_call_holds_nobody_up(harness: Harness) -> None:
         await change(store, "note", scope, lambda content: f"{content}+")
         await change(other, "note", harness.scope(), lambda content: f"{content}-")
         await store.list()
+
+
+@THEME.case()
+async def a_cancellation_is_never_lost(harness: Harness) -> None:
+    """A worker in a loop must stop when its host says so, also where the answer comes at that very moment."""
+    store = await harness.open()
+    await store.create("note", "about", "text", scope=None)
+    calls = (lambda: store.read("note", scope=None), store.list, lambda: store.delete("absent", scope=None))
+    for call in calls:
+        for turns in range(60):
+
+            async def work(call: Callable[[], Awaitable[object]] = call) -> None:
+                while True:
+                    await call()
+                    await asyncio.sleep(0)
+
+            worker = asyncio.create_task(work())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            worker.cancel()
+            ended, _ = await asyncio.wait([worker], timeout=_SOON)
+            # Cancelled again and again, so that nothing is left of it when this case has failed.
+            while not worker.done():
+                worker.cancel()
+                await asyncio.sleep(0)
+            expect(bool(ended) and worker.cancelled(), "a worker went on although it was cancelled")
 
 
 async def _content_of(store: Store, key: str) -> str | None:

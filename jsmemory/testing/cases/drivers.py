@@ -1,7 +1,9 @@
 """The six verbs of a driver, below the rules of the contract: atomic, exact, and never older than before."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
+from itertools import cycle
 from typing import Final
 
 from jsmemory.backend import Backend, Record
@@ -9,7 +11,7 @@ from jsmemory.errors import EntryExistsError, StaleEntryError, StoreFullError
 from jsmemory.testing.case import Theme
 from jsmemory.testing.expecting import expect, expect_equal, refused
 from jsmemory.testing.harness import BackendHarness, Need
-from jsmemory.testing.racing import cut_short, race
+from jsmemory.testing.racing import cut_short, meanwhile, race
 
 THEME = Theme[BackendHarness]("drivers")
 
@@ -170,32 +172,21 @@ async def a_scan_is_complete_while_values_are_replaced(harness: BackendHarness) 
     """Each key once, however often its value moves while it is looked at."""
     backend, other = await harness.drive(), await harness.drive()
     keys = [f"key-{number:02}" for number in range(30)]
-    revisions = dict(
-        zip(
-            keys,
-            [await backend.insert(key, _value(f"about {key}", "0"), capacity=_ROOM) for key in keys],
-            strict=True,
-        )
-    )
+    revisions: dict[str, str] = {}
+    for key in keys:
+        revisions[key] = await backend.insert(key, _value(f"about {key}", "first"), capacity=_ROOM)
 
-    async def move(mine: Sequence[str]) -> None:
-        number = 0
-        while True:
-            number += 1
-            for key in mine:
-                record = _value(f"about {key}", str(number))
-                revisions[key] = await other.replace(key, record, expected=revisions[key])
-                await asyncio.sleep(0)
+    async def move(mine: Iterator[str]) -> None:
+        key = next(mine)
+        record = _value(f"about {key}", f"after {revisions[key]}")
+        revisions[key] = await other.replace(key, record, expected=revisions[key])
 
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(move(keys[start::3])) for start in range(3)]
+    async with meanwhile(*(partial(move, cycle(keys[part::3])) for part in range(3))):
         for _ in range(15):
-            items = await backend.scan()
             await asyncio.sleep(0)
+            items = await backend.scan()
             expect_equal(sorted(item.key for item in items), keys, "the keys")
             expect(all(item.description == f"about {item.key}" for item in items), "a description is another key's")
-        for task in running:
-            task.cancel()
 
 
 @THEME.case()

@@ -69,7 +69,7 @@ async def updating_refuses_an_illegal_key(harness: Harness) -> None:
 
 @THEME.case()
 async def deleting_refuses_an_illegal_key(harness: Harness) -> None:
-    """A delete of `*` or `../x` that is carried out would destroy a stranger's file; answered with False it hides a fault."""
+    """A delete of `*` or `../x` that is carried out would destroy a stranger's file."""
     store = await harness.open()
     await store.create("stays", "about", "text", scope=None)
     for key in _illegal():

@@ -1,15 +1,18 @@
 """A listing is complete, sorted, and shows no contents."""
 
 import asyncio
+from collections.abc import Iterator
+from functools import partial
+from itertools import cycle
 
-from jsmemory.errors import JsMemoryError
+from jsmemory.scope import Scope
 from jsmemory.store import Store
 from jsmemory.testing.case import Theme
 from jsmemory.testing.corpora import DESCRIPTIONS
 from jsmemory.testing.expecting import expect, expect_equal, keys_of
 from jsmemory.testing.filling import fill, numbered
 from jsmemory.testing.harness import Harness
-from jsmemory.testing.racing import change
+from jsmemory.testing.racing import change, meanwhile
 
 THEME = Theme[Harness]("listing")
 
@@ -86,16 +89,11 @@ async def a_listing_is_complete_while_entries_are_rewritten(harness: Harness) ->
     keys = numbered(40)
     await fill(harness, store, keys)
     writers = [await harness.open(), await harness.open()]
-    async with asyncio.TaskGroup() as tasks:
-        running = [
-            tasks.create_task(_rewrite(harness, writer, keys[start::4]))
-            for start, writer in enumerate((*writers, *writers))
-        ]
+    steps = [partial(_rewrite, writers[part % 2], harness.scope(), cycle(keys[part::4])) for part in range(4)]
+    async with meanwhile(*steps):
         for _ in range(15):
             await asyncio.sleep(0)
             expect_equal(await keys_of(store), tuple(keys), "the keys in a busy store")
-        for task in running:
-            task.cancel()
 
 
 @THEME.case()
@@ -104,15 +102,12 @@ async def a_listing_is_complete_while_entries_come_and_go(harness: Harness) -> N
     store, other = await harness.open(), await harness.open()
     keys = numbered(20)
     await fill(harness, store, keys)
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(_come_and_go(other, f"passing-{number}")) for number in range(3)]
+    async with meanwhile(*(partial(_come_and_go, other, f"passing-{number}") for number in range(3))):
         for _ in range(15):
             await asyncio.sleep(0)
             listed = await keys_of(store)
             expect_equal(tuple(key for key in listed if key.startswith("entry-")), tuple(keys), "the lasting keys")
             expect_equal(len(set(listed)), len(listed), "how many keys are listed once")
-        for task in running:
-            task.cancel()
 
 
 @THEME.case()
@@ -127,20 +122,10 @@ async def a_listing_is_never_older_than_what_this_store_has_done(harness: Harnes
             expect(f"n{number:02}" not in await keys_of(store), "an entry that was just deleted is listed")
 
 
-async def _rewrite(harness: Harness, store: Store, keys: list[str]) -> None:
-    scope = harness.scope()
-    while True:
-        for key in keys:
-            await change(store, key, scope, lambda content: f"{content}+"[-64:])
-            # A store that does not wait for anything would keep the others from running.
-            await asyncio.sleep(0)
+async def _rewrite(store: Store, scope: Scope, keys: Iterator[str]) -> None:
+    await change(store, next(keys), scope, lambda content: f"{content}+"[-64:])
 
 
 async def _come_and_go(store: Store, key: str) -> None:
-    while True:
-        try:
-            await store.create(key, "about", "text", scope=None)
-            await store.delete(key, scope=None)
-        except JsMemoryError as error:
-            expect(error.retryable, f"a write was refused with {type(error).__name__}")
-        await asyncio.sleep(0)
+    await store.create(key, "about", "text", scope=None)
+    await store.delete(key, scope=None)
