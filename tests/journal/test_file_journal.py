@@ -12,13 +12,10 @@ import pytest
 from jsmemory.errors import (
     AccessDeniedError,
     BackendUnavailableError,
-    InvalidKeyError,
     InvalidOptionsError,
-    InvalidRecordError,
     JournalCorruptError,
     JsMemoryError,
     RunClaimedError,
-    RunExistsError,
     RunNotFoundError,
 )
 from jsmemory.journal import records
@@ -51,48 +48,6 @@ async def suspended(journal: FileJournal, snapshot: object = SNAPSHOT) -> Tail:
     tail = await start(journal, "night")
     tail = await journal.append("night", records.terminal("suspended"), after=tail)
     return await journal.append("night", records.memory_revisions(snapshot, "suspended"), after=tail)
-
-
-async def test_what_was_written_is_there_in_another_process(journal: FileJournal, folder: Path) -> None:
-    await suspended(journal)
-    other = await FileJournal.open(folder)
-    state = await other.state("night")
-    assert (state.status, state.records, state.snapshot) == ("suspended", 3, SNAPSHOT)
-    assert [(run.run_id, run.status) for run in await other.runs()] == [("night", "suspended")]
-
-
-async def test_the_hosts_own_records_come_back_in_their_order(journal: FileJournal) -> None:
-    """A conversation out of order is another conversation."""
-    tail = await start(journal, "night", {"model": "m"})
-    for number in range(50):
-        tail = await journal.append("night", records.host("message", {"n": number}), after=tail)
-    found = [record async for record in journal.history("night")]
-    assert [record.data["n"] for record in found] == list(range(50))
-    assert {record.name for record in found} == {"message"}
-    assert (await journal.state("night")).about == {"model": "m"}
-
-
-async def test_a_run_is_started_once(journal: FileJournal, folder: Path) -> None:
-    """Two agents under one name would share a journal, and in the end their authority."""
-    other = await FileJournal.open(folder)
-    outcomes = await asyncio.gather(
-        *(start(each, "night") for each in (journal, other) for _ in range(5)), return_exceptions=True
-    )
-    assert sum(isinstance(outcome, Tail) for outcome in outcomes) == 1
-    assert sum(isinstance(outcome, RunExistsError) for outcome in outcomes) == 9
-
-
-async def test_of_all_that_append_behind_one_tail_one_succeeds(journal: FileJournal, folder: Path) -> None:
-    """Fault 41: a worker that lost its run would add to it unseen."""
-    other = await FileJournal.open(folder)
-    tail = await start(journal, "night")
-    outcomes = await asyncio.gather(
-        *(each.append("night", records.host("n", 1), after=tail) for each in (journal, other) for _ in range(5)),
-        return_exceptions=True,
-    )
-    assert sum(isinstance(outcome, Tail) for outcome in outcomes) == 1
-    assert sum(isinstance(outcome, RunClaimedError) for outcome in outcomes) == 9
-    assert (await journal.state("night")).records == 2
 
 
 async def test_a_tail_is_known_by_its_record_and_not_by_its_length(journal: FileJournal, file: Path) -> None:
@@ -262,21 +217,6 @@ async def test_nothing_but_a_file_is_opened(
     assert not elsewhere.with_name("nowhere").exists()
 
 
-@pytest.mark.parametrize("run_id", ["", "../night", "a/b", ".night", "night\n", "n" * 201, "nächte"])
-async def test_the_name_of_a_run_is_checked_before_anything_is_opened(journal: FileJournal, run_id: str) -> None:
-    """A name that is a path would write outside of the directory."""
-    for call in (
-        start(journal, run_id),
-        claim(journal, run_id),
-        journal.last(run_id),
-        journal.state(run_id),
-        journal.begin(run_id, records.claim()),
-        journal.append(run_id, records.claim(), after=Tail(0, "")),
-    ):
-        with pytest.raises(InvalidKeyError):
-            await call
-
-
 async def test_files_of_others_are_no_runs(journal: FileJournal, folder: Path) -> None:
     for name in ("notes.txt", ".hidden.jsonl", "a b.jsonl", ".jsonl", "empty.jsonl"):
         (folder / name).write_bytes(b"" if name == "empty.jsonl" else b"text\n")
@@ -306,14 +246,6 @@ async def test_a_directory_that_is_gone_is_said_without_its_path(journal: FileJo
             await call
         assert str(folder) not in str(refused.value)
         assert refused.value.__cause__ is refused.value.__context__ is None
-
-
-async def test_an_unfit_record_writes_nothing(journal: FileJournal, file: Path) -> None:
-    tail = await start(journal, "night")
-    whole = file.read_bytes()
-    with pytest.raises(InvalidRecordError):
-        await journal.append("night", records.host("message", "x" * 1_000_001), after=tail)
-    assert file.read_bytes() == whole
 
 
 # -- The lock -------------------------------------------------------------------------------
