@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from jsmemory.backends.jetstream import JetStreamStore
     from jsmemory.connecting import connect
     from jsmemory.opening import Configuration, open_store
+    from jsmemory.tools import MemoryTools
 
     __version__: str
 
@@ -96,6 +97,7 @@ __all__ = [
     "JetStreamStore",
     "JournalCorruptError",
     "JsMemoryError",
+    "MemoryTools",
     "OutcomeUnknownError",
     "ReadOnlyStoreError",
     "RequestError",
@@ -120,6 +122,7 @@ _LAZY: Final = {
     "FileStore": "jsmemory.backends.file",
     "InProcessStore": "jsmemory.backends.in_process",
     "JetStreamStore": "jsmemory.backends.jetstream",
+    "MemoryTools": "jsmemory.tools",
     "connect": "jsmemory.connecting",
     "open_store": "jsmemory.opening",
 }

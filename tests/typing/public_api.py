@@ -36,6 +36,7 @@ from jsmemory import (
     JetStreamStore,
     JournalCorruptError,
     JsMemoryError,
+    MemoryTools,
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
@@ -89,6 +90,19 @@ async def open_in_every_way(client: Client, text: str) -> None:
     async with connect() as connection:
         await JetStreamStore.bind(connection, "team")
         await open_store(text, identity="alice", nats=connection)
+
+
+async def mount(store: Store, scope: Scope) -> list[dict[str, object]]:
+    tools = MemoryTools(store, scope, read_only=True, no_index=True)
+    assert_type(f"{tools.system_note()} {await tools.index()}", str)
+    assert_type((await tools.call("memory_read", {"key": "key"})).code, str)
+    for tool in tools.specs():
+        assert_type(tool.name + tool.description, str)
+        assert_type((await tool({"key": "key"})).is_error, bool)
+    MemoryTools(store)  # type: ignore[call-arg]
+    MemoryTools(store, None)  # type: ignore[arg-type]
+    await tools.dispatch({"name": "memory_list", "arguments": {}})
+    return [*tools.for_anthropic(), *tools.for_openai(), *tools.for_openai_responses(), *tools.for_json_schema()]
 
 
 def react(error: JsMemoryError) -> str:

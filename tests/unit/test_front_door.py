@@ -25,6 +25,7 @@ def loaded_after(statements: str) -> set[str]:
         ("import jsmemory", set()),
         ("from jsmemory import Store, Scope, StaleEntryError\nStore, Scope, StaleEntryError", set()),
         ("import jsmemory; dir(jsmemory)", set()),
+        ("from jsmemory import MemoryTools", set()),
         ("from jsmemory import InProcessStore", {"yaml"}),
         ("from jsmemory import open_store, Configuration", {"yaml"}),
         ("from jsmemory import FileStore", {"yaml", "filelock"}),

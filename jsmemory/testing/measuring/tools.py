@@ -1,0 +1,134 @@
+"""What a tool call costs over the call of the store that it makes."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from jsmemory.errors import BackendUnavailableError
+from jsmemory.scope import Scope
+from jsmemory.store import Store
+from jsmemory.testing.measuring.comparing import Comparison, Turns
+from jsmemory.testing.measuring.operations import UNMEASURED
+from jsmemory.tools import MemoryTools, Trace
+
+ROUNDS: Final = 500
+MAX_TOOL_RATIO: Final = 1.1
+"""What a tool call takes at most, where the store's own call takes 1."""
+
+_SPARE_KEYS: Final = 200
+# Both sides create this many before they are deleted again: far from the limit of a store.
+
+_LISTED: Final = 100
+# Entries of a store that has been in use for a while.
+
+
+async def measure_tools(store: Store, *, rounds: int = ROUNDS, size: int = 4096) -> Mapping[str, Comparison]:
+    """
+    Time tool calls, as a provider's calls go in and its results come out, against the store's.
+
+    The two take turns; each does the same to a key of its own. Everything that was written is
+    deleted again.
+
+    Args:
+        store: An empty one that nobody else uses.
+        rounds: How often each is timed.
+        size: Bytes of a content.
+
+    Returns:
+        By the name of the tool; ``memory_write`` creates, ``memory_overwrite`` is the same tool
+        replacing what it has read. ``raw`` is the store.
+
+    Raises:
+        BackendUnavailableError: a call was refused, so the times mean nothing.
+    """
+    return await _Measuring(store, rounds + UNMEASURED, size).measure()
+
+
+class _Measuring:
+    def __init__(self, store: Store, rounds: int, size: int) -> None:
+        self._store = store
+        self._rounds = rounds
+        self._size = size
+        self._scope = Scope()
+        self._tools = MemoryTools(store, Scope(), hook=self._note)
+        self._written = 0
+        self._codes: set[str] = set()
+
+    async def measure(self) -> Mapping[str, Comparison]:
+        create, delete = await self._create_and_delete()
+        for key in ("own", "tool"):
+            await self._store.create(key, *self._text(), scope=None)
+        try:
+            measured = {
+                "memory_list": await self._list(),
+                "memory_read": await self._read(),
+                "memory_write": create,
+                "memory_overwrite": await self._overwrite(),
+                "memory_delete": delete,
+            }
+        finally:
+            for key in ("own", "tool"):
+                await self._store.delete(key, scope=None)
+        if self._codes != {"ok"}:
+            raise BackendUnavailableError("A measured call was refused.", "Let nobody else use the store meanwhile.")
+        return measured
+
+    async def _list(self) -> Comparison:
+        turns = Turns(UNMEASURED)
+        keys = [f"listed-{number}" for number in range(_LISTED)]
+        for key in keys:
+            await self._store.create(key, *self._text(), scope=None)
+        for _ in range(self._rounds):
+            await turns.raw(self._store.list)
+            await turns.store(partial(self._call, "memory_list"))
+        for key in keys:
+            await self._store.delete(key, scope=None)
+        return turns.comparison()
+
+    async def _read(self) -> Comparison:
+        turns = Turns(UNMEASURED)
+        for _ in range(self._rounds):
+            await turns.raw(partial(self._store.read, "own", scope=self._scope))
+            await turns.store(partial(self._call, "memory_read", key="tool"))
+        return turns.comparison()
+
+    async def _overwrite(self) -> Comparison:
+        turns = Turns(UNMEASURED)
+        for _ in range(self._rounds):
+            await turns.raw(partial(self._store.update, "own", *self._text(), scope=self._scope))
+            description, content = self._text()
+            await turns.store(
+                partial(
+                    self._call, "memory_write", key="tool", description=description, content=content, overwrite=True
+                )
+            )
+        return turns.comparison()
+
+    async def _create_and_delete(self) -> tuple[Comparison, Comparison]:
+        creates, deletes = Turns(UNMEASURED), Turns(UNMEASURED)
+        numbers = range(self._rounds)
+        for begin in range(0, self._rounds, _SPARE_KEYS):
+            some = numbers[begin : begin + _SPARE_KEYS]
+            for number in some:
+                await creates.raw(partial(self._store.create, f"own-{number}", *self._text(), scope=self._scope))
+                description, content = self._text()
+                await creates.store(
+                    partial(self._call, "memory_write", key=f"tool-{number}", description=description, content=content)
+                )
+            for number in some:
+                await deletes.raw(partial(self._store.delete, f"own-{number}", scope=self._scope))
+                await deletes.store(partial(self._call, "memory_delete", key=f"tool-{number}"))
+        return creates.comparison(), deletes.comparison()
+
+    async def _call(self, name: str, **arguments: object) -> None:
+        await self._tools.dispatch({"type": "tool_use", "id": "toolu_measured", "name": name, "input": arguments})
+
+    def _note(self, trace: Trace) -> None:
+        # Where a host's log goes is its own affair; the line is made all the same.
+        if trace.line:
+            self._codes.add(trace.code)
+
+    def _text(self) -> tuple[str, str]:
+        self._written += 1
+        description = f"What was measured in write {self._written} of this run: cafés, 'quotes' and a colon"
+        return description, f"{self._written:08}".ljust(self._size, "x")[: self._size]

@@ -1,0 +1,136 @@
+"""
+What a tool answers: JSON objects of four shapes, and fixed texts for whatever went wrong.
+
+Done, each is led by a field that is true:
+
+    memory_list     {"listed": true, "memories": [{"key": ..., "description": ...}, ...]}
+    memory_read     {"read": true, "key": ..., "description": ..., "content": ...}
+    memory_write    {"written": true, "key": ...}
+    memory_delete   {"deleted": true, "key": ...}
+
+Not done, the same field is false, or null where nobody knows; and none of the others is there,
+so that a failure is neither a success nor an empty memory:
+
+    {"written": false, "code": "stale_entry", "reason": "This run has not read ..."}
+    {"written": null, "code": "outcome_unknown", "reason": "It is not known ..."}
+
+``code`` is stable. ``reason`` says what to do next; it is written here, and holds nothing of
+what is stored and no text of an error. With ``entry_exists`` comes ``existing_description``:
+what is stored under the key, as far as it could be looked up.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from jsmemory.entries import Entry, Item
+
+OK: Final = "ok"
+INVALID_CALL: Final = "invalid_call"
+UNKNOWN_TOOL: Final = "unknown_tool"
+
+
+class Verb(StrEnum):
+    """The field that leads an answer: what the tool is there to do."""
+
+    LISTED = "listed"
+    READ = "read"
+    WRITTEN = "written"
+    DELETED = "deleted"
+    CALLED = "called"
+    """Where there is no such tool."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """
+    What one call came to.
+
+    Attributes:
+        code: ``ok``, or the stable word that is in the body too.
+        body: What the model is shown; plain data that JSON carries.
+        is_error: Whether the tool could not do its part. A miss, an existing key, a stale
+            overwrite and a full store are answers, and no errors.
+        cause: The error behind it, for the host alone.
+    """
+
+    code: str
+    body: Mapping[str, Any]
+    is_error: bool = False
+    cause: BaseException | None = None
+
+    @property
+    def text(self) -> str:
+        """The body as JSON text, in which nothing can steer a terminal; decoded, it is the same again."""
+        encoded = msgspec.json.encode(self.body)
+        if encoded.isascii() and _DEL not in encoded:
+            return encoded.decode()
+        if any(lead in encoded for lead in _STEERING_LEADS):
+            return _STEERING.sub(_escape, encoded.decode())
+        return encoded.decode()
+
+    def __repr__(self) -> str:
+        # What is stored is nothing for a log.
+        return f"<Answer {self.code}>"
+
+
+_STEERING: Final = re.compile(
+    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+# DEL, C1, line separators, bidi controls, and what hides. JSON escapes C0 by itself.
+
+_DEL: Final = b"\x7f"
+_STEERING_LEADS: Final = (_DEL, b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
+# The first byte of each of those in UTF-8. To look for a byte is a hundred times faster than to try the pattern.
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+# -- Done -----------------------------------------------------------------------------------
+
+
+def listed(items: Iterable[Item]) -> Answer:
+    """All keys with their descriptions."""
+    memories = [{"key": _text(item.key), "description": _text(item.description)} for item in items]
+    return Answer(OK, {Verb.LISTED.value: True, "memories": memories})
+
+
+def read(key: str, entry: Entry) -> Answer:
+    """One memory, verbatim."""
+    description, content = entry
+    body = {Verb.READ.value: True, "key": key, "description": _text(description), "content": _text(content)}
+    return Answer(OK, body)
+
+
+def written(key: str) -> Answer:
+    """The memory is stored."""
+    return Answer(OK, {Verb.WRITTEN.value: True, "key": key})
+
+
+def deleted(key: str) -> Answer:
+    """The memory is gone, and it was this call that removed it."""
+    return Answer(OK, {Verb.DELETED.value: True, "key": key})
+
+
+def _text(value: str) -> str:
+    # A store that answers with what is no text would fail the host later, where it encodes the answer.
+    value.encode()
+    return value
+
+
+# -- Not done -------------------------------------------------------------------------------
+
+
+def refused(verb: Verb, code: str, reason: str, cause: BaseException | None = None) -> Answer:
+    """A proper call that what is stored does not allow, or an absent memory."""
+    return Answer(code, {verb.value: False, "code": code, "reason": reason}, cause=cause)
+
+
+def failed(verb: Verb, code: str, reason: str, *, is_known: bool = True, cause: BaseException | None = None) -> Answer:
+    """The tool did not do its part; without `is_known` nobody knows whether it did."""
+    return Answer(code, {verb.value: False if is_known else None, "code": code, "reason": reason}, True, cause)

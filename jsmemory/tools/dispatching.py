@@ -1,0 +1,124 @@
+"""
+A provider's tool call in, that provider's tool result out.
+
+    Anthropic Messages         {"type": "tool_use", "id", "name", "input"}
+                            -> {"type": "tool_result", "tool_use_id", "content", "is_error"}
+    OpenAI Chat Completions    {"type": "function", "id", "function": {"name", "arguments"}}
+                            -> {"role": "tool", "tool_call_id", "content"}
+    OpenAI Responses           {"type": "function_call", "call_id", "name", "arguments"}
+                            -> {"type": "function_call_output", "call_id", "output"}
+    plain                      {"name", "arguments"}, with an "id" where the caller wants it back
+                            -> {"id", "name", "result", "is_error"}
+
+A call may be a mapping or an object of the provider's SDK. Results are plain data. ``content``
+and ``output`` are JSON text, ``result`` is the same as an object.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from jsmemory.tools.answers import INVALID_CALL, Answer, Verb, failed
+
+Result = dict[str, Any]
+
+_NONE: Final[Mapping[str, object]] = MappingProxyType({})
+# A call that leaves the arguments out has none; one that sets them to null is malformed.
+
+_UNREADABLE: Final = (
+    "This is no tool call of a known form. Pass one of the Anthropic Messages API or of an OpenAI API, or an object "
+    "with name and arguments."
+)
+
+
+class Call(msgspec.Struct, frozen=True):
+    """
+    A call as it was taken apart.
+
+    Attributes:
+        name: Of the tool that was called.
+        arguments: As they came.
+        result: Puts an answer into the form of whoever called.
+    """
+
+    name: str
+    arguments: object
+    result: Callable[[Answer], Result]
+
+
+def unreadable() -> Result:
+    """The result of a call that is none; in the plain form, for want of an id."""
+    answer = failed(Verb.CALLED, INVALID_CALL, _UNREADABLE)
+    return {"name": None, "result": dict(answer.body), "is_error": True}
+
+
+def taken_apart(call: object) -> Call | None:
+    """Recognise a call by its form; None for what is no call."""
+    match _of(call, "type"):
+        case "tool_use":
+            return _anthropic(call)
+        case "function":
+            return _openai_chat(call)
+        case "function_call":
+            return _openai_responses(call)
+        case None:
+            return _plain(call)
+        case _:
+            return None
+
+
+def _anthropic(call: object) -> Call | None:
+    identity, name = _of(call, "id"), _of(call, "name")
+    if not (isinstance(identity, str) and isinstance(name, str)):
+        return None
+
+    def result(answer: Answer) -> Result:
+        return {
+            "type": "tool_result",
+            "tool_use_id": identity,
+            "content": answer.text,
+            "is_error": answer.is_error,
+        }
+
+    return Call(name, _of(call, "input", _NONE), result)
+
+
+def _openai_chat(call: object) -> Call | None:
+    identity, function = _of(call, "id"), _of(call, "function")
+    name = _of(function, "name")
+    if not (isinstance(identity, str) and isinstance(name, str)):
+        return None
+    return Call(
+        name,
+        _of(function, "arguments", _NONE),
+        lambda answer: {"role": "tool", "tool_call_id": identity, "content": answer.text},
+    )
+
+
+def _openai_responses(call: object) -> Call | None:
+    identity, name = _of(call, "call_id"), _of(call, "name")
+    if not (isinstance(identity, str) and isinstance(name, str)):
+        return None
+    return Call(
+        name,
+        _of(call, "arguments", _NONE),
+        lambda answer: {"type": "function_call_output", "call_id": identity, "output": answer.text},
+    )
+
+
+def _plain(call: object) -> Call | None:
+    # Only a mapping: many an object that is no call has a name.
+    if not isinstance(call, Mapping) or not isinstance(name := call.get("name"), str):
+        return None
+    identity = {"id": call["id"]} if "id" in call else {}
+
+    def result(answer: Answer) -> Result:
+        return {**identity, "name": name, "result": dict(answer.body), "is_error": answer.is_error}
+
+    return Call(name, _of(call, "arguments", _NONE), result)
+
+
+def _of(call: object, name: str, default: object = None) -> Any:
+    return call.get(name, default) if isinstance(call, Mapping) else getattr(call, name, default)
