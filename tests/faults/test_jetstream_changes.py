@@ -5,16 +5,12 @@ import json
 import pytest
 from nats.aio.client import Client
 
-from jsmemory.backends.jetstream import JetStreamStore, binding
-from jsmemory.errors import BackendUnavailableError, BucketUnfitError, StaleEntryError
+from jsmemory.backend import Record
+from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding
+from jsmemory.backends.jetstream.wire import Wire
+from jsmemory.errors import BackendUnavailableError, BucketUnfitError, EntryExistsError, StaleEntryError
 from jsmemory.scope import Scope
 from jsmemory.testing.servers import make_bucket
-
-
-@pytest.fixture(autouse=True)
-def _examined_at_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bucket is examined every few seconds of use; here there is no time to wait for that."""
-    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
 
 
 async def edit(nc: Client, bucket: str, **changes: object) -> None:
@@ -29,8 +25,10 @@ async def make_anew(nc: Client, bucket: str) -> None:
     await make_bucket(nc, bucket)
 
 
-async def test_a_ttl_set_after_the_bind_is_noticed(nc: Client, bucket: str) -> None:
+async def test_a_ttl_set_after_the_bind_is_noticed(nc: Client, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fault 21: memories written from then on would silently expire."""
+    # The configuration is examined every few seconds of use; here at every call.
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
     store = await JetStreamStore.bind(nc, bucket, "p")
     await store.create("k", "d", "c", scope=None)
     await edit(nc, bucket, max_age=3_600_000_000_000)
@@ -41,11 +39,19 @@ async def test_a_ttl_set_after_the_bind_is_noticed(nc: Client, bucket: str) -> N
     await store.create("k2", "d", "c", scope=None)
 
 
-async def test_authority_ends_with_the_bucket_it_was_earned_in(nc: Client, bucket: str) -> None:
+@pytest.mark.parametrize("preflight", [True, False])
+@pytest.mark.parametrize("seen", ["written", "read"])
+async def test_authority_ends_with_the_bucket_it_was_earned_in(
+    nc: Client, bucket: str, preflight: bool, seen: str
+) -> None:
     """Fault 5: the sequences start again at 1, and an old number matches a value that nobody saw."""
-    store = await JetStreamStore.bind(nc, bucket, "p")
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=preflight)
     scope = Scope()
-    await store.create("k", "d", "old", scope=scope)
+    if seen == "written":
+        await store.create("k", "d", "old", scope=scope)
+    else:
+        await nc.request(f"$KV.{bucket}.p.k", b"old", timeout=2)
+        await store.read("k", scope=scope)
     await make_anew(nc, bucket)
     await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
     with pytest.raises(StaleEntryError):
@@ -96,6 +102,35 @@ async def test_a_new_bucket_is_read_although_its_sequences_are_older(nc: Client,
     assert (await store.read("k", scope=None)).content == "new"
     await store.create("other", "d", "c", scope=None)
     assert [item.key for item in await store.list()] == ["k", "other"]
+
+
+async def test_a_create_over_a_marker_of_the_old_bucket_overwrites_nothing(nc: Client, bucket: str) -> None:
+    """The marker's sequence is one that a value in the new bucket may have."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    await store.create("k", "d", "old", scope=None)
+    await store.delete("k", scope=None)
+    await make_anew(nc, bucket)
+    for text in (b"first", b"never seen"):
+        await nc.request(f"$KV.{bucket}.p.k", text, timeout=2)
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "blind", scope=None)
+    assert (await store.read("k", scope=None)).content == "never seen"
+
+
+async def test_a_create_into_the_last_place_of_the_old_bucket_overwrites_nothing(nc: Client, bucket: str) -> None:
+    """Near the limit the condition is on the last sequence of the prefix, which another key may have now."""
+    backend = await JetStreamBackend.bind(Wire(nc), bucket, "p", preflight=True, bind_timeout=10, budget=15)
+    record = Record(b"---\ndescription: d\n---\n\nblind", "d")
+    for number in range(3):
+        await backend.insert(f"k{number}", record, capacity=10)
+    await make_anew(nc, bucket)
+    for key in ("a", "b", "new"):
+        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen", timeout=2)
+    with pytest.raises(EntryExistsError):
+        await backend.insert("new", record, capacity=10)
+    stored = await backend.load("new")
+    assert stored is not None
+    assert stored.value == b"never seen"
 
 
 async def test_a_bucket_that_is_gone_is_named_as_such(nc: Client, bucket: str) -> None:

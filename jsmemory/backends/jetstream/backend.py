@@ -1,7 +1,9 @@
 """The driver over one prefix of one JetStream key-value bucket."""
 
-from collections.abc import Sequence
-from typing import Final
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 import anyio
 
@@ -29,6 +31,12 @@ from jsmemory.keys import Prefix
 _BODIES_AT_ONCE: Final = 32
 # Values of other programs whose body a listing has to fetch, side by side.
 
+T = TypeVar("T")
+
+
+class _MadeAnew(Exception):
+    """The bucket is not the one that the verb began in; what it knew is worth nothing."""
+
 
 class JetStreamBackend(Backend):
     """
@@ -44,9 +52,10 @@ class JetStreamBackend(Backend):
         self._wire = wire
         self._bucket = bucket
         self._prefix = prefix
-        self.binding = binding
+        self._binding = binding
         self._asks_leader = preflight
-        self.budget = budget
+        self._budget = budget
+        self._one_examines = asyncio.Lock()
         self._furnish(bound)
 
     @classmethod
@@ -83,10 +92,16 @@ class JetStreamBackend(Backend):
             asks_leader=self._asks_leader,
             is_replicated=bound.is_replicated,
             allows_direct=bound.allows_direct,
+            doubt=partial(self._examine, bound),
         )
         self._committing = Committing(self._wire, self._bucket, self._marks, self._reading, bound.value_cap)
         self._places = Places(
-            self._listings, self._committing, self._marks, self._prefix, is_replicated=bound.is_replicated
+            self._listings,
+            self._committing,
+            self._marks,
+            self._prefix,
+            is_replicated=bound.is_replicated,
+            make_sure=partial(self._make_sure, bound),
         )
         realm = f"jetstream:{self._bucket}:{self._prefix.token}:{bound.incarnation}"
         self._keyspace = Keyspace("jetstream", self._bucket, realm)
@@ -95,50 +110,52 @@ class JetStreamBackend(Backend):
         return self._keyspace
 
     async def scan(self) -> Sequence[Item]:
-        async with self._operation() as deadline:
-            known_before = self._marks.latest
-            listing = await self._listings.take(deadline)
-            items: list[Item] = []
-            taken: set[str] = set()
-            foreign: list[tuple[str, str]] = []
-            for name, row in listing.rows.items():
-                if not row.is_value or (key := self._prefix.strip(name)) is None:
-                    continue
-                taken.add(name)
-                if row.description is None:
-                    foreign.append((name, key))
-                else:
-                    items.append(Item(key, row.description))
-            self._places.learn(taken, listing.last, known_before)
-            return items + await self._describe_foreign(foreign, deadline)
+        return await self._carry_out(self._scan)
 
     async def load(self, key: str) -> Stored | None:
-        async with self._operation() as deadline:
+        async def load(deadline: Deadline) -> Stored | None:
             message = await self._reading.newest(self._prefix.join(key), deadline)
             if message is None or message.value is None:
                 return None
             return Stored(message.value, str(message.sequence))
 
+        return await self._carry_out(load, key)
+
     async def insert(self, key: str, record: Record, *, capacity: int) -> str:
-        async with self._operation(key) as deadline:
-            return str(await self._places.insert(self._prefix.join(key), record, capacity=capacity, deadline=deadline))
+        async def insert(deadline: Deadline) -> str:
+            name = self._prefix.join(key)
+            return str(await self._places.insert(name, record, capacity=capacity, deadline=deadline))
+
+        return await self._carry_out(insert, key)
 
     async def replace(self, key: str, record: Record, *, expected: str) -> str:
         realm = self._keyspace.realm
-        async with self._operation(key) as deadline:
-            if realm != self._keyspace.realm or not expected.isdecimal():
-                # The bucket was made anew: the sequence is one of the old bucket.
+
+        async def replace(deadline: Deadline) -> str:
+            if not expected.isdecimal():
                 raise StaleEntryError(key, "changed")
-            outcome = await self._committing.put(
-                self._prefix.join(key), record, expected=int(expected), deadline=deadline
-            )
+            name, sequence = self._prefix.join(key), int(expected)
+            mark = self._marks.of(name)
+            seen_at = mark.at if mark.sequence == sequence else 0.0
+            await self._make_sure(self._bound, seen_at, deadline)
+            if not self._asks_leader and not self._binding.is_sure(seen_at):
+                # Who may not ask for the bucket asks for the value, and knows it by its write.
+                found = await self._reading.newest(name, deadline)
+                if found is None or (found.sequence, found.operation) != (sequence, mark.operation):
+                    raise StaleEntryError(key, "changed")
+            if realm != self._keyspace.realm:
+                # The sequence is one of a bucket that is no more.
+                raise StaleEntryError(key, "changed")
+            outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
             if isinstance(outcome, Landed):
                 return str(outcome.sequence)
             raise StaleEntryError(key, "changed")
 
+        return await self._carry_out(replace, key)
+
     async def remove(self, key: str) -> bool:
-        name = self._prefix.join(key)
-        async with self._operation(key) as deadline:
+        async def remove(deadline: Deadline) -> bool:
+            name = self._prefix.join(key)
             message = await self._reading.newest(name, deadline)
             while message is not None and message.value is not None:
                 outcome = await self._committing.mark_deleted(name, expected=message.sequence, deadline=deadline)
@@ -147,17 +164,83 @@ class JetStreamBackend(Backend):
                 message = outcome.current
             return False
 
-    def _operation(self, key: str = "") -> "_Operation":
-        return _Operation(self, key)
+        return await self._carry_out(remove, key)
 
-    async def examine(self, deadline: Deadline) -> None:
-        """Make sure that the bucket is still the one that was bound, and still fit."""
-        try:
-            bound = await self.binding.examine(deadline)
-        except BucketNotFoundError:
-            raise BackendUnavailableError("The bucket is gone.", "Ask its operator to make or restore it.") from None
-        if bound != self._bound:
-            self._furnish(bound)
+    async def _carry_out(self, verb: Callable[[Deadline], Awaitable[T]], key: str = "") -> T:
+        """
+        Run one verb within its budget, over a bucket that is still the one it knows, and still fit.
+
+        Begun anew where the bucket was made anew. Errors that leave it name the caller's key,
+        not the name in the bucket.
+        """
+        deadline = Deadline(self._budget)
+        while True:
+            try:
+                if self._binding.is_due:
+                    await self._examine(self._bound, deadline)
+                return await verb(deadline)
+            except _MadeAnew:
+                continue
+            except EntryExistsError:
+                raise EntryExistsError(key) from None
+            except OutcomeUnknownError:
+                self._binding.suspect()
+                raise OutcomeUnknownError(key) from None
+            except BackendError:
+                self._binding.suspect()
+                raise
+
+    async def _make_sure(self, bound: Bound, seen_at: float, deadline: Deadline) -> None:
+        """
+        Make sure that a sequence of `bound`, seen at a time of the event loop, is one of the bucket as it is.
+
+        Raises:
+            _MadeAnew: it is not.
+        """
+        if self._asks_leader and not self._binding.is_sure(seen_at):
+            await self._examine(bound, deadline)
+        elif bound is not self._bound:
+            raise _MadeAnew
+
+    async def _examine(self, bound: Bound, deadline: Deadline) -> None:
+        """
+        Examine the bucket, once for all verbs that ask for it at a time.
+
+        Raises:
+            _MadeAnew: it is not `bound` any more; everything known of it has been forgotten.
+        """
+        if not self._asks_leader:
+            return
+        asked_at = asyncio.get_running_loop().time()
+        async with self._one_examines:
+            if not self._binding.is_examined_since(asked_at):
+                try:
+                    found = await self._binding.examine(deadline)
+                except BucketNotFoundError:
+                    raise BackendUnavailableError(
+                        "The bucket is gone.", "Ask its operator to make or restore it."
+                    ) from None
+                if found != self._bound:
+                    self._furnish(found)
+        if bound is not self._bound:
+            raise _MadeAnew
+
+    async def _scan(self, deadline: Deadline) -> Sequence[Item]:
+        known_before = self._marks.latest
+        listing = await self._listings.take(deadline)
+        items: list[Item] = []
+        taken: set[str] = set()
+        foreign: list[tuple[str, str]] = []
+        for name, row in listing.rows.items():
+            if not row.is_value or (key := self._prefix.strip(name)) is None:
+                continue
+            taken.add(name)
+            if row.description is None:
+                foreign.append((name, key))
+            else:
+                items.append(Item(key, row.description))
+        self._places.learn(taken, listing.last, known_before)
+        return items + await self._describe_foreign(foreign, deadline)
 
     async def _describe_foreign(self, foreign: list[tuple[str, str]], deadline: Deadline) -> list[Item]:
         """Descriptions out of the bodies of values that another program wrote; what is gone since is left out."""
@@ -174,37 +257,6 @@ class JetStreamBackend(Backend):
             async with anyio.create_task_group() as tasks:
                 for name, key in foreign:
                     tasks.start_soon(describe, name, key)
-        except* BackendError as group:
+        except* (BackendError, _MadeAnew) as group:
             raise group.exceptions[0] from None
         return found
-
-
-class _Operation:
-    """
-    The budget of one verb, over a bucket that is still the one that was bound, and still fit.
-
-    Errors that leave it name the caller's key, not the name in the bucket. A class and not a
-    generator: it is on the way of every call, and half as dear.
-    """
-
-    __slots__ = ("_backend", "_key")
-
-    def __init__(self, backend: JetStreamBackend, key: str) -> None:
-        self._backend = backend
-        self._key = key
-
-    async def __aenter__(self) -> Deadline:
-        deadline = Deadline(self._backend.budget)
-        if self._backend.binding.is_due:
-            await self._backend.examine(deadline)
-        return deadline
-
-    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is None:
-            return
-        if isinstance(error, EntryExistsError):
-            raise EntryExistsError(self._key) from None
-        if isinstance(error, BackendError):
-            self._backend.binding.suspect()
-        if isinstance(error, OutcomeUnknownError):
-            raise OutcomeUnknownError(self._key) from None

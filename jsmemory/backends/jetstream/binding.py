@@ -24,8 +24,11 @@ from jsmemory.limits import MAX_ENTRY_BYTES
 
 _ONE_TRY: Final = 2.0
 _EXAMINED_FOR: Final = 5.0
-# Seconds for which an examination counts. One small request then is not felt; and a bucket
-# that was made anew needs longer than that to reach the sequences of the old one.
+# Seconds for which the configuration counts as examined: one small request then is not felt.
+_SURE_FOR: Final = 0.001
+# Seconds for which a sequence that was seen, or an examination, proves that the bucket is
+# still the same: to delete it, make it and fill it to the same sequence takes longer. A
+# model thinks for seconds between a read and a write, and never notices the question.
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,26 @@ class Binding:
         """Whether the last examination is too old to rely on."""
         return self._preflight and asyncio.get_running_loop().time() - self._examined_at > _EXAMINED_FOR
 
+    def is_sure(self, seen_at: float) -> bool:
+        """
+        Whether a sequence seen at a time of the event loop can only be one of this bucket.
+
+        The server checks a sequence, and a bucket that was made anew counts from 1 again: an
+        old number could match a value that nobody has seen.
+        """
+        return asyncio.get_running_loop().time() - max(seen_at, self._examined_at) <= _SURE_FOR
+
+    def is_examined_since(self, time: float) -> bool:
+        """Whether somebody has examined the bucket after a time of the event loop."""
+        return self._examined_at >= time
+
     def suspect(self) -> None:
         """Something did not fit: examine before the next use."""
         self._examined_at = 0.0
 
     async def examine(self, deadline: Deadline) -> Bound:
         """Examine the bucket as it is now; raises what `bind` does."""
+        asked_at = asyncio.get_running_loop().time()
         raw = await self._ask(f"STREAM.INFO.KV_{self._bucket}", deadline)
         try:
             facts = StreamFacts.of(raw)
@@ -107,7 +124,7 @@ class Binding:
         max_payload = self._wire.connection.max_payload
         if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):
             raise BucketUnfitError(self._bucket, findings)
-        self._examined_at = asyncio.get_running_loop().time()
+        self._examined_at = asked_at
         return Bound(
             facts.created,
             facts.replicas > 1,

@@ -10,6 +10,7 @@ only if nothing has changed since it was counted.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.backend import Record
@@ -36,25 +37,31 @@ class Places:
         marks: For the sequence that the stream has reached.
         prefix: Which names count.
         is_replicated: Whether a create that is in flight can slip past a condition on the prefix.
+        make_sure: Called before a create relies on a sequence that was seen some time ago.
     """
 
     def __init__(
-        self, listings: Listings, committing: Committing, marks: Marks, prefix: Prefix, *, is_replicated: bool
+        self,
+        listings: Listings,
+        committing: Committing,
+        marks: Marks,
+        prefix: Prefix,
+        *,
+        is_replicated: bool,
+        make_sure: Callable[[float, Deadline], Awaitable[None]],
     ) -> None:
         self._listings = listings
         self._committing = committing
         self._marks = marks
         self._prefix = prefix
         self._is_replicated = is_replicated
+        self._make_sure = make_sure
         self._under_way = 0
         self._one_at_a_time = asyncio.Lock()
         # Tasks of one process that race for a place would only refuse each other.
-        self.forget()
-
-    def forget(self) -> None:
-        """Count anew before the next create: the bucket was made anew."""
         self._taken: set[str] = set()
         self._last = 0
+        self._last_seen_at = 0.0
         self._counted_at = 0
         self._is_counted = False
         self._is_exact = False
@@ -115,6 +122,8 @@ class Places:
         """Store a first value on the condition of its key alone, whatever the count is."""
         mark = self._marks.of(name)
         expected = 0 if mark.is_value else mark.sequence
+        if expected:
+            await self._make_sure(mark.at, deadline)
         while True:
             outcome = await self._committing.put(name, record, expected=expected, deadline=deadline)
             if isinstance(outcome, Landed):
@@ -135,6 +144,7 @@ class Places:
                     raise EntryExistsError(name)
                 if len(self._taken) >= capacity:
                     raise StoreFullError(capacity)
+            await self._make_sure(self._last_seen_at, deadline)
             expected = self._last
             outcome = await self._committing.put(
                 name, record, expected=expected, within=self._listings.filter, deadline=deadline
@@ -148,6 +158,7 @@ class Places:
             self._is_exact = not self._is_replicated or outcome.sequence == expected + 1
             if self._is_exact:
                 self._last = self._counted_at = outcome.sequence
+                self._last_seen_at = asyncio.get_running_loop().time()
             return outcome.sequence
 
     @property
@@ -176,6 +187,7 @@ class Places:
     def _take_over(self, taken: set[str], last: int, known_before: int) -> None:
         self._taken = taken
         self._last = last
+        self._last_seen_at = asyncio.get_running_loop().time()
         self._counted_at = max(last, known_before)
         self._marks.latest = max(self._marks.latest, last)
         self._is_counted = self._is_exact = True

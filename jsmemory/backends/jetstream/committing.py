@@ -13,7 +13,7 @@ from jsmemory.backend import Record
 from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.leader import last_sequence
-from jsmemory.backends.jetstream.marks import Mark, Marks
+from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.messages import Message
 from jsmemory.backends.jetstream.reading import Reading
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
@@ -125,7 +125,7 @@ class Committing:
             else:
                 answer = translate.decode(reply.data)
                 if answer.error is None:
-                    self._marks.raise_to(name, Mark(answer.seq, operation, is_value))
+                    self._marks.raise_to(name, answer.seq, operation, is_value=is_value)
                     return Landed(answer.seq)
                 if answer.error.is_conflict:
                     settled = await self._settle(

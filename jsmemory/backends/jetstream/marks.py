@@ -1,5 +1,6 @@
 """What this process already knows of the bucket: the ground of the session guarantees."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,19 +9,28 @@ from jsmemory.backends.jetstream.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The newest message of a key that this process has seen: its sequence, its write, and whether it was a value."""
+    """
+    The newest message of a key that this process has seen.
+
+    Attributes:
+        sequence: Its stream sequence.
+        operation: What tells it from any other message that could have the same sequence.
+        is_value: False for a marker that there is none.
+        at: When it was last seen, in the time of the event loop.
+    """
 
     sequence: int
     operation: str
     is_value: bool
+    at: float
 
 
-UNSEEN: Final = Mark(0, "", is_value=False)
+UNSEEN: Final = Mark(0, "", is_value=False, at=0.0)
 
 
 class Marks:
     """
-    The newest sequence seen of each key, and of the whole stream.
+    The newest message seen of each key, and the highest sequence of the whole stream.
 
     Grows with the keys that this process has touched, not with the bucket.
     """
@@ -36,15 +46,11 @@ class Marks:
 
     def saw(self, key: str, message: Message) -> None:
         """A read has shown `message`."""
-        self.raise_to(key, Mark(message.sequence, message.operation, message.value is not None))
+        self.raise_to(key, message.sequence, message.operation, is_value=message.value is not None)
 
-    def raise_to(self, key: str, mark: Mark) -> None:
-        """Keep `mark` if it is newer than what is known; answers may arrive out of order."""
-        if mark.sequence >= self.of(key).sequence:
-            self._by_key[key] = mark
-        self.latest = max(self.latest, mark.sequence)
-
-    def clear(self) -> None:
-        """Forget everything: the bucket was made anew, and counts from 1 again."""
-        self._by_key.clear()
-        self.latest = 0
+    def raise_to(self, key: str, sequence: int, operation: str, *, is_value: bool) -> None:
+        """Keep what was seen if it is no older than what is known; answers may arrive out of order."""
+        if sequence >= self.of(key).sequence:
+            now = asyncio.get_running_loop().time()
+            self._by_key[key] = Mark(sequence, operation, is_value, now)
+        self.latest = max(self.latest, sequence)

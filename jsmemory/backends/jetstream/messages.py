@@ -62,7 +62,7 @@ class Message:
     Attributes:
         sequence: The stream sequence, which is the revision.
         value: The stored bytes; None for a delete or expiry marker.
-        operation: Our id of the write, "" where another program wrote it.
+        operation: Our id of the write; where another program wrote it, when it was stored.
         previous: The id of the write that it replaced, "" where it is not known.
         expected: The sequence that it replaced, None where it is not known.
     """
@@ -74,15 +74,15 @@ class Message:
     expected: int | None = None
 
     @classmethod
-    def of(cls, sequence: int, headers: Mapping[str, str], value: bytes) -> "Message":
-        """Read a message from its headers and its body."""
+    def of(cls, sequence: int, headers: Mapping[str, str], value: bytes, stored_at: str) -> "Message":
+        """Read a message from its headers, its body and what the server says of it."""
         expected = headers.get(EXPECTED, "")
         # A condition on the whole prefix says nothing about what the key itself held.
         of_key = EXPECTED_WITHIN not in headers and expected.isdecimal()
         return cls(
             sequence,
             None if is_marker(headers) else value,
-            headers.get(OPERATION, ""),
+            headers.get(OPERATION) or stored_at,
             headers.get(PREVIOUS, ""),
             int(expected) if of_key else None,
         )
@@ -92,12 +92,14 @@ class Message:
         """The answer of a direct get; None where the subject holds no message."""
         headers = message.headers or {}
         sequence = headers.get("Nats-Sequence")
-        return None if sequence is None else cls.of(int(sequence), headers, message.data)
+        if sequence is None:
+            return None
+        return cls.of(int(sequence), headers, message.data, headers.get("Nats-Time-Stamp", ""))
 
     @classmethod
     def from_leader_get(cls, answer: "StoredMessage") -> "Message":
         """The message in the answer of a get from the stream's leader."""
-        return cls.of(answer.seq, _parse_headers(answer.hdrs), answer.data)
+        return cls.of(answer.seq, _parse_headers(answer.hdrs), answer.data, answer.time)
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -106,6 +108,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     seq: int
     data: bytes = b""
     hdrs: bytes = b""
+    time: str = ""
 
 
 def is_marker(headers: Mapping[str, str]) -> bool:

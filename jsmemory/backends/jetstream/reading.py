@@ -6,7 +6,7 @@ older than the key's mark is asked for again: of the stream's leader where the c
 allow it, else of whoever answers, until it shows what is known.
 """
 
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -21,6 +21,13 @@ _ONE_TRY: Final = 2.0
 # Seconds for one request; a lost one is asked again, since reading twice harms nobody.
 
 
+class Doubt(Protocol):
+    """What to do about an answer that contradicts what is known of the bucket."""
+
+    async def __call__(self, deadline: Deadline) -> None:
+        """Return if the bucket is the same as before; raise what ends the verb if it is not."""
+
+
 class Reading:
     """
     Reads of one bucket.
@@ -32,10 +39,19 @@ class Reading:
         asks_leader: Whether the credentials may ask the leader (which shows every key).
         is_replicated: Whether an answer may come from a replica that lags.
         allows_direct: Whether the bucket serves direct gets.
+        doubt: Called when nobody serves the bucket, or one that cannot lag shows less than is known.
     """
 
     def __init__(
-        self, wire: Wire, bucket: str, marks: Marks, *, asks_leader: bool, is_replicated: bool, allows_direct: bool
+        self,
+        wire: Wire,
+        bucket: str,
+        marks: Marks,
+        *,
+        asks_leader: bool,
+        is_replicated: bool,
+        allows_direct: bool,
+        doubt: Doubt,
     ) -> None:
         self._wire = wire
         self._bucket = bucket
@@ -43,6 +59,7 @@ class Reading:
         self._asks_leader = asks_leader
         self._is_replicated = is_replicated
         self._allows_direct = allows_direct
+        self._doubt = doubt
 
     async def newest(self, name: str, deadline: Deadline, *, at_least: int = 0) -> Message | None:
         """
@@ -67,15 +84,23 @@ class Reading:
                 message = await (self._ask_leader if from_leader else self._ask_anyone)(name, deadline)
             except Denied:
                 raise AccessDeniedError(f"read $KV.{self._bucket}.{name}") from None
-            except (NotAnswered, NotDelivered):
+            except NotDelivered:
+                # Nobody serves the bucket: it has no leader just now, or it is gone.
+                await self._doubt(deadline)
+            except NotAnswered:
                 pass
             else:
                 if message is not None and message.sequence >= floor:
                     self._marks.saw(name, message)
                     return message
-                if message is None and (floor == 0 or from_leader or not self._is_replicated):
-                    # The leader has none: an operator's compaction took the marker that was known.
+                if floor == 0:
                     return None
+                if from_leader or not self._is_replicated:
+                    # This one cannot lag: the bucket was made anew, or an operator's compaction
+                    # took the marker that was known.
+                    await self._doubt(deadline)
+                    if message is None:
+                        return None
                 from_leader = self._asks_leader
             if deadline.has_passed:
                 raise BackendUnavailableError("The bucket did not show its newest value in time.")
