@@ -15,8 +15,8 @@ _JOINERS: Final = "\u200c\u200d"
 _HIDING: Final = re.compile("[\U000e0100-\U000e01ef]")
 # Variation selectors that count as printable, and can carry any bytes unseen.
 
-_OPENING: Final = "<≮＜﹤‹〈〈⟨˂❬❮❰⧼ᐸ︿"
-_CLOSING: Final = ">≯＞﹥›〉〉⟩˃❭❯❱⧽ᐳ﹀"
+_OPENING: Final = "<\u226e\uff1c\ufe64\u2039\u2329\u3008\u27e8\u02c2\u276c\u276e\u2770\u29fc\u1438\ufe3f"
+_CLOSING: Final = ">\u226f\uff1e\ufe65\u203a\u232a\u3009\u27e9\u02c3\u276d\u276f\u2771\u29fd\u1433\ufe40"
 _BRACKETS: Final = str.maketrans(dict.fromkeys(_OPENING, "[") | dict.fromkeys(_CLOSING, "]"))
 # Whatever can be taken for an angle bracket: no tag can be begun, and none closed.
 
