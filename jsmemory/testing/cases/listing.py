@@ -128,4 +128,5 @@ async def _rewrite(store: Store, scope: Scope, keys: Iterator[str]) -> None:
 
 async def _come_and_go(store: Store, key: str) -> None:
     await store.create(key, "about", "text", scope=None)
+    await asyncio.sleep(0)
     await store.delete(key, scope=None)
