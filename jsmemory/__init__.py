@@ -62,7 +62,12 @@ if TYPE_CHECKING:
     from jsmemory.backends.in_process import InProcessStore
     from jsmemory.backends.jetstream import JetStreamStore
     from jsmemory.connecting import connect
+    from jsmemory.journal.file import FileJournal
+    from jsmemory.journal.jetstream import JetStreamJournal
+    from jsmemory.journal.journal import Journal
+    from jsmemory.journal.replay import RunState
     from jsmemory.opening import Configuration, open_store
+    from jsmemory.running import Run
     from jsmemory.tools import MemoryTools
 
     __version__: str
@@ -84,6 +89,7 @@ __all__ = [
     "EntryExistsError",
     "EntryNotFoundError",
     "EntryTooLargeError",
+    "FileJournal",
     "FileStore",
     "Finding",
     "InProcessStore",
@@ -94,17 +100,21 @@ __all__ = [
     "InvalidOptionsError",
     "InvalidRecordError",
     "Item",
+    "JetStreamJournal",
     "JetStreamStore",
+    "Journal",
     "JournalCorruptError",
     "JsMemoryError",
     "MemoryTools",
     "OutcomeUnknownError",
     "ReadOnlyStoreError",
     "RequestError",
+    "Run",
     "RunClaimedError",
     "RunEndedError",
     "RunExistsError",
     "RunNotFoundError",
+    "RunState",
     "Scope",
     "SetupError",
     "StaleEntryError",
@@ -119,10 +129,15 @@ __all__ = [
 
 _LAZY: Final = {
     "Configuration": "jsmemory.opening",
+    "FileJournal": "jsmemory.journal.file",
     "FileStore": "jsmemory.backends.file",
     "InProcessStore": "jsmemory.backends.in_process",
+    "JetStreamJournal": "jsmemory.journal.jetstream",
     "JetStreamStore": "jsmemory.backends.jetstream",
+    "Journal": "jsmemory.journal.journal",
     "MemoryTools": "jsmemory.tools",
+    "Run": "jsmemory.running",
+    "RunState": "jsmemory.journal.replay",
     "connect": "jsmemory.connecting",
     "open_store": "jsmemory.opening",
 }

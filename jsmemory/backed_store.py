@@ -46,6 +46,11 @@ class BackedStore(Store):
         keyspace = self._backend.describe()
         return Info(keyspace.backend, keyspace.location)
 
+    @property
+    def realm(self) -> str:
+        """What authority belongs to that is earned here now; changes when the keyspace was made anew."""
+        return self._backend.describe().realm
+
     async def list(self) -> tuple[Item, ...]:
         return tuple(sorted(await self._backend.scan(), key=lambda item: item.key))
 

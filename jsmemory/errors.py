@@ -43,7 +43,7 @@ from jsmemory.limits import MAX_ENTRIES
 
 StaleReason = Literal["unread", "changed"]
 ClaimReason = Literal["held", "lost"]
-EndReason = Literal["completed", "left"]
+EndReason = Literal["completed", "left", "rotated"]
 
 
 class JsMemoryError(Exception):
@@ -250,11 +250,12 @@ class RunClaimedError(RequestError):
 
 class RunEndedError(RequestError):
     """
-    The run is over.
+    The run is over, or what was asked for belongs to a part of it that is.
 
     Attributes:
         reason: ``completed``, its journal says that there is nothing to go on with; ``left``,
-            this process has suspended or ended it, and its tools with it.
+            this process has suspended or ended it, and its tools with it; ``rotated``, only
+            the conversation that the tools were for is over.
     """
 
     code = "run_ended"
@@ -265,6 +266,8 @@ class RunEndedError(RequestError):
         self.reason: EndReason = reason
 
     def __str__(self) -> str:
+        if self.reason == "rotated":
+            return f"A new conversation of the run {self.run_id!r} has begun, nothing was done. Use its tools."
         if self.reason == "left":
             return f"The run {self.run_id!r} has been left, nothing was done. Resume it to go on."
         return f"The run {self.run_id!r} was completed. Start another one."

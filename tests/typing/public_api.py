@@ -23,6 +23,7 @@ from jsmemory import (
     EntryExistsError,
     EntryNotFoundError,
     EntryTooLargeError,
+    FileJournal,
     FileStore,
     Finding,
     IncompleteListingError,
@@ -33,17 +34,21 @@ from jsmemory import (
     InvalidOptionsError,
     InvalidRecordError,
     Item,
+    JetStreamJournal,
     JetStreamStore,
+    Journal,
     JournalCorruptError,
     JsMemoryError,
     MemoryTools,
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
+    Run,
     RunClaimedError,
     RunEndedError,
     RunExistsError,
     RunNotFoundError,
+    RunState,
     Scope,
     SetupError,
     StaleEntryError,
@@ -103,6 +108,24 @@ async def mount(store: Store, scope: Scope) -> list[dict[str, object]]:
     MemoryTools(store, None)  # type: ignore[arg-type]
     await tools.dispatch({"name": "memory_list", "arguments": {}})
     return [*tools.for_anthropic(), *tools.for_openai(), *tools.for_openai_responses(), *tools.for_json_schema()]
+
+
+async def run_and_resume(client: Client, store: Store) -> None:
+    journals: tuple[Journal, ...] = (await FileJournal.open("runs"), await JetStreamJournal.bind(client, "runs"))
+    for journal in journals:
+        async with Run.start(store, journal, "night", about={"model": "m"}, read_only=True) as run:
+            assert_type(run, Run)
+            assert_type(run.tools, MemoryTools)
+            assert_type(await run.index(), str)
+            assert_type(await run.rotate(), MemoryTools)
+            assert_type(await run.suspend(), None)
+        async with Run.resume(store, journal, "night", take_over=True) as run:
+            assert_type(run.state, RunState | None)
+            assert_type(run.warning, str | None)
+            assert_type(run.scope, Scope)
+            await run.record("message", {})
+        async for record in journal.history("night"):
+            assert_type(record.name, str)
 
 
 def react(error: JsMemoryError) -> str:

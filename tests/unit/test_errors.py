@@ -65,6 +65,7 @@ EXAMPLES: list[JsMemoryError] = [
     RunClaimedError("night", "lost"),
     RunEndedError("night"),
     RunEndedError("night", "left"),
+    RunEndedError("night", "rotated"),
     BackendUnavailableError("The server did not answer."),
     BackendUnavailableError("The disk is full.", "Free some space, then try again."),
     AccessDeniedError("publish to $KV.notes.alice.>"),
@@ -270,7 +271,9 @@ def test_a_message_ends_with_the_remedy(error: JsMemoryError) -> None:
         RunClaimedError: "Stop this one."
         if getattr(error, "reason", "") == "lost"
         else "only if that process is dead, take the run over.",
-        RunEndedError: "Resume it to go on." if getattr(error, "reason", "") == "left" else "Start another one.",
+        RunEndedError: {"left": "Resume it to go on.", "rotated": "Use its tools."}.get(
+            getattr(error, "reason", ""), "Start another one."
+        ),
         StaleEntryError: "Read it again, then update."
         if getattr(error, "reason", "") == "changed"
         else "Read it, then update.",
