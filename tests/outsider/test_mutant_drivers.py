@@ -200,8 +200,7 @@ class ScansOnlyWhatStandsStill(Forwarding):
 class ScansAKeyTwice(Forwarding):
     async def scan(self) -> Sequence[Item]:
         items = list(await self.inner.scan())
-        await asyncio.sleep(0)
-        return [*items, *(item for item in await self.inner.scan() if item.key.startswith("passing"))]
+        return [*items, *(item for item in items if item.key.startswith("passing"))]
 
 
 @caught_by("sessions/a_store_does_not_read_what_it_has_deleted", "deletion/a_deleted_entry_is_gone")
