@@ -16,6 +16,9 @@ _SETUP: Final = 5
 def main() -> NoReturn:
     """Run the command that the arguments ask for, and exit with its code."""
     try:
+        import rich  # noqa: F401 - both are asked for here, so that nowhere else one can be missing
+        import typer  # noqa: F401
+
         from jsmemory.cli.running import run
     except KeyboardInterrupt:
         sys.exit(130)

@@ -6,7 +6,18 @@ import typer
 import typer.main
 
 import jsmemory
-from jsmemory.cli import benchmarking, deleting, demonstrating, listing, reading, screen, serving, writing
+from jsmemory.cli import (
+    benchmarking,
+    deleting,
+    demonstrating,
+    driving,
+    listing,
+    reading,
+    screen,
+    serving,
+    surveying,
+    writing,
+)
 from jsmemory.cli.exits import MEANINGS
 from jsmemory.cli.options import Choice, with_choice
 
@@ -42,6 +53,8 @@ def _application() -> typer.Typer:
         ("read", reading.read_entry, reading.EXAMPLES),
         ("write", writing.write_entry, writing.EXAMPLES),
         ("delete", deleting.delete_entry, deleting.EXAMPLES),
+        ("run", driving.drive, driving.EXAMPLES),
+        ("runs", surveying.survey, surveying.EXAMPLES),
         ("server", serving.serve, serving.EXAMPLES),
         ("demo", demonstrating.demonstrate, demonstrating.EXAMPLES),
         ("bench", benchmarking.measure, benchmarking.EXAMPLES),

@@ -12,7 +12,7 @@ from rich.table import Table
 import jsmemory
 from jsmemory import MAX_CONTENT_BYTES, MAX_ENTRIES
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import choose
+from jsmemory.cli.choosing import CONNECT_S, choose
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.options import Choice
 from jsmemory.cli.running import wait_for
@@ -95,7 +95,9 @@ async def _place(choice: Choice) -> AsyncIterator[tuple[Any, str]]:
 
     chosen = choose(choice.without_directory())
     if chosen.is_jetstream and chosen.bucket is not None:
-        async with jsmemory.connect(choice.context, choice.server, name="jsmemory bench") as nats:
+        async with jsmemory.connect(
+            choice.context, choice.server, name="jsmemory bench", first_connect_timeout=CONNECT_S
+        ) as nats:
             yield nats, chosen.bucket
         return
     async with (

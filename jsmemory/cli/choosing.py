@@ -19,6 +19,9 @@ DEFAULT_DIRECTORY: Final = "memory"
 _MAX_BYTES: Final = 65_536
 """More than a configuration may have; a wrong file is not read to its end."""
 
+CONNECT_S: Final = 5.0
+"""Somebody sits there and waits."""
+
 FILE: Final = "file"
 JETSTREAM: Final = "jetstream"
 
@@ -61,13 +64,14 @@ def choose(choice: Choice) -> Chosen:
     if backend is None and not configured.options:
         backend = FILE
     # The options of a backend say nothing about another one.
-    options: dict[str, Any] = dict(configured.options) if backend == (configured.backend or backend) else {}
+    is_configured = backend in (None, configured.backend or FILE)
+    options: dict[str, Any] = dict(configured.options) if is_configured else {}
     if choice.bucket is not None:
         options["bucket"] = choice.bucket
     if choice.prefix is not None:
         options["prefix"] = choice.prefix
     if choice.directory is not None:
-        # What is typed counts from where it is typed, whereever the configuration is.
+        # What is typed counts from where it is typed, wherever the configuration is.
         options["directory"] = os.fspath(choice.directory.absolute())
     elif backend in (None, FILE) and "directory" not in options:
         options["directory"] = os.fspath(Path(DEFAULT_DIRECTORY).absolute())
@@ -88,9 +92,11 @@ async def chosen_store(choice: Choice) -> AsyncIterator[Store]:
     """
     chosen = choose(choice)
     where: Mapping[str, Any] = {"identity": choice.who, "base_dir": chosen.base_dir}
-    if chosen.is_jetstream or choice.server or choice.context:
+    if chosen.is_jetstream or (choice.backend not in (None, FILE) and (choice.server or choice.context)):
         # Named here and not above: who keeps files has no need of NATS, nor the time to load it.
-        async with jsmemory.connect(choice.context, choice.server, name="jsmemory command line") as nats:
+        async with jsmemory.connect(
+            choice.context, choice.server, name="jsmemory command line", first_connect_timeout=CONNECT_S
+        ) as nats:
             yield await open_store(chosen.configuration, nats=nats, **where)
     else:
         yield await open_store(chosen.configuration, **where)

@@ -25,11 +25,13 @@ def content_of(source: str) -> str:
         source: A path, or ``-`` for standard input.
 
     Raises:
-        UsageRefused: the file cannot be read.
+        UsageRefused: there is nothing to read from.
         InvalidEntryError: it holds no UTF-8.
     """
     if source == STANDARD_INPUT:
-        data = sys.stdin.buffer.read(_READ_LIMIT) if sys.stdin is not None else b""
+        if sys.stdin is None:
+            raise UsageRefused("Standard input is closed. Open it, or name a file: --content FILE.")
+        data = sys.stdin.buffer.read(_READ_LIMIT)
     else:
         try:
             with Path(source).open("rb") as file:

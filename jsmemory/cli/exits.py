@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     SETUP = 5
     DEFECT = 70
     INTERRUPTED = 130
-    READER_GONE = 141
+    OUTPUT_LOST = 141
     TERMINATED = 143
 
 
@@ -30,7 +30,7 @@ MEANINGS: Final = {
     ExitCode.SETUP: "the store cannot be opened as configured, or a part is not installed",
     ExitCode.DEFECT: "a defect of jsmemory",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
-    ExitCode.READER_GONE: "whoever read the output has gone",
+    ExitCode.OUTPUT_LOST: "the output could not be written to its end",
     ExitCode.TERMINATED: "terminated",
 }
 """Each code in words, for the help."""

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from jsmemory import JsMemoryError
@@ -58,15 +59,22 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
     arguments = arguments or ["--help"]
     as_json = _wants_json(arguments)
+    # Where one of the two was closed, what goes there goes nowhere, as long as the process lives.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     if not os.environ.get(_TRACEBACK_VARIABLE):
         # What libraries log is for the authors of programs.
         logging.getLogger().addHandler(logging.NullHandler())
     try:
         code = _run(arguments, as_json=as_json)
         sys.stdout.flush()
-    except (screen.ReaderGone, BrokenPipeError):
-        code = ExitCode.READER_GONE
-    if code == ExitCode.READER_GONE:
+    except screen.OutputLost as lost:
+        if not lost.is_closed:
+            screen.talk(f"{PROGRAM}: The output could not be written. Make room where it goes, or send it elsewhere.")
+        code = ExitCode.OUTPUT_LOST
+    except OSError:
+        code = ExitCode.OUTPUT_LOST
+    if code == ExitCode.OUTPUT_LOST:
         # At its end Python flushes once more, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
@@ -88,7 +96,7 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     except Terminated:
         _report("terminated", "Terminated. A write may have landed: read before you decide.", as_json=as_json)
         return ExitCode.TERMINATED
-    except (screen.ReaderGone, BrokenPipeError):
+    except screen.OutputLost:
         raise
     except Exception as failure:
         if type(failure).__name__ == "Abort":
@@ -106,6 +114,9 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
             as_json=as_json,
         )
         return ExitCode.DEFECT
+    if answer == ExitCode.INTERRUPTED:
+        # Some releases of typer make a code of Ctrl-C themselves.
+        return _interrupted(as_json=as_json)
     return int(answer) if isinstance(answer, int) else ExitCode.OK
 
 
@@ -127,7 +138,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 
 def _report(code: str, message: str, *, retryable: bool = False, as_json: bool) -> None:
     if as_json:
-        with suppress(screen.ReaderGone):
+        with suppress(screen.OutputLost):
             screen.put_json({"error": {"code": code, "message": message, "retryable": retryable}})
     else:
         screen.talk(f"{PROGRAM}: {message}")

@@ -22,8 +22,17 @@ _CONTROLS: Final = re.compile(
 _NO_TERMINAL_WIDTH: Final = 120
 
 
-class ReaderGone(Exception):
-    """Nobody reads the output any more."""
+class OutputLost(Exception):
+    """
+    The output cannot be written any further.
+
+    Attributes:
+        is_closed: Whether that is because its reader has gone, which is no fault of anybody.
+    """
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__()
+        self.is_closed = isinstance(cause, BrokenPipeError)
 
 
 def harmless(text: str) -> str:
@@ -46,14 +55,14 @@ def put_bytes(data: bytes) -> None:
     Write data, as it is.
 
     Raises:
-        ReaderGone: nobody reads it.
+        OutputLost: it cannot be written.
     """
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise ReaderGone from None
+    except OSError as cause:
+        raise OutputLost(cause) from None
 
 
 def put(text: str) -> None:
@@ -67,10 +76,10 @@ def put_json(document: dict[str, Any]) -> None:
 
 
 def talk(text: str) -> None:
-    """Say one line to whoever runs the command."""
+    """Say one line to whoever runs the command, harmless."""
     # Without a standard error, or a reader of it, there is nobody to tell.
     try:
-        sys.stderr.write(one_line(text) + "\n")
+        sys.stderr.write(harmless(text).replace("\n", "\\n") + "\n")
         sys.stderr.flush()
     except (OSError, ValueError, UnicodeError):
         return
@@ -90,5 +99,5 @@ def draw(table: Table) -> None:
     try:
         console.print(table)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise ReaderGone from None
+    except OSError as cause:
+        raise OutputLost(cause) from None

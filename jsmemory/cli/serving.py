@@ -44,6 +44,11 @@ def serve(
         raise UsageRefused("The bucket's name cannot be one. Use 1 to 200 characters out of A-Z a-z 0-9 _ -.")
     if port and not _is_free(port):
         raise UsageRefused(f"Port {port} is taken or may not be used. Choose another: --port N, or --port 0.")
+    if store is not None:
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise UsageRefused(f"The folder {store} can be neither made nor used. Name another: --store DIR.") from None
     try:
         wait_for(_serve(bucket, store, port or None, as_json=choice.as_json))
     except (KeyboardInterrupt, Terminated):

@@ -78,5 +78,5 @@ async def _old(store: Store, key: str, scope: Scope) -> Entry | None:
 
 def _show(old: Entry) -> None:
     screen.talk(f"Replacing: {old.description}")
-    for line in old.content.splitlines():
+    for line in old.content.split("\n"):
         screen.talk(f"- {line}")

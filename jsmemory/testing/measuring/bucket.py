@@ -1,6 +1,6 @@
 """Measure a store on a bucket, and leave the bucket as it was."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.connecting import Connection
 from jsmemory.errors import BackendError, InvalidOptionsError
+from jsmemory.keys import Prefix
 from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRIES
 from jsmemory.testing.measuring.comparing import Comparison
 from jsmemory.testing.measuring.listing import measure_listing
@@ -19,7 +20,7 @@ from jsmemory.testing.measuring.plain import Plain, translated
 
 ROUNDS: Final = 1000
 SIZE: Final = 4096
-_REMOVING_S: Final = 30.0
+_REMOVING_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +68,29 @@ async def measure_bucket(
         report: Told the operation and which part of it is done.
 
     Raises:
+        InvalidKeyError: the prefix is no token.
         InvalidOptionsError: something is stored under the prefix; nothing was written.
+        SetupError: the bucket is missing or unfit.
+        BackendError: it cannot be reached, or may not be described.
     """
+    tokens = tuple(f"{prefix}-{part}" for part in "abc")
+    for token in tokens:
+        Prefix(token)
+    inside, beside, full = tokens
+    store = await JetStreamStore.bind(connection, bucket, inside)
     client = connection.client if isinstance(connection, Connection) else connection
     api = getattr(connection, "jetstream_api_prefix", "$JS.API")
-    plain = Plain(client, api, bucket)
-    inside, beside, full = (f"{prefix}-{part}" for part in "abc")
+    plain = Plain(connection, client, api, bucket)
     async with translated():
-        for token in (inside, beside, full):
+        for token in tokens:
             stream = await plain.stream(f"$KV.{bucket}.{token}.>")
-            if stream["state"].get("num_subjects", 0) and stream["state"].get("subjects"):
+            if stream["state"].get("subjects"):
                 raise InvalidOptionsError(
                     "prefix", "names a place where something is stored", "Name an unused one; its entries are removed."
                 )
         plain.allows_direct = bool(stream["config"].get("allow_direct"))
-        cleaning = _Cleaning(plain, connection, bucket, (inside, beside, full))
+        cleaning = _Cleaning(plain, connection, bucket, tokens)
         async with cleaning.afterwards():
-            store = await JetStreamStore.bind(connection, bucket, inside)
             operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
             read = await operations.read(report)
             update = await operations.update(report)
@@ -104,7 +111,7 @@ async def measure_bucket(
 class _Cleaning:
     """Removes what was written, and nothing else: the prefixes were empty before."""
 
-    def __init__(self, plain: Plain, connection: Connection | Client, bucket: str, tokens: tuple[str, ...]) -> None:
+    def __init__(self, plain: Plain, connection: Connection | Client, bucket: str, tokens: Sequence[str]) -> None:
         self._plain = plain
         self._connection = connection
         self._bucket = bucket
@@ -122,11 +129,14 @@ class _Cleaning:
                     await self._clean(token)
 
     async def _clean(self, token: str) -> None:
-        try:
-            await self._plain.purge(f"$KV.{self._bucket}.{token}.>")
-        except BackendError:
-            # Not allowed to everybody. Deletes are, and leave their markers.
-            self.is_clean = False
-            store = await JetStreamStore.bind(self._connection, self._bucket, token)
-            for item in await store.list():
-                await store.delete(item.key, scope=None)
+        if self.is_clean:
+            try:
+                await self._plain.purge(f"$KV.{self._bucket}.{token}.>")
+            except BackendError:
+                self.is_clean = False
+            else:
+                return
+        # Not everybody may purge. Deletes are allowed, and leave their markers.
+        store = await JetStreamStore.bind(self._connection, self._bucket, token)
+        for item in await store.list():
+            await store.delete(item.key, scope=None)

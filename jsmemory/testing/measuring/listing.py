@@ -10,7 +10,7 @@ from jsmemory.testing.measuring.comparing import Comparison, Turns
 from jsmemory.testing.measuring.operations import Report
 from jsmemory.testing.measuring.plain import Plain, counted_bytes
 
-_ROUNDS: Final = 7
+_ROUNDS: Final = 9
 # Each moves every body of a full store once: 64 MiB.
 
 

@@ -12,14 +12,15 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream import messages
-from jsmemory.backends.jetstream.recipe import missing_bucket_cure
+from jsmemory.backends.jetstream.wire import Connection
 from jsmemory.entries import Draft
-from jsmemory.errors import AccessDeniedError, BackendUnavailableError, BucketNotFoundError
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError
 from jsmemory.frontmatter import serialise
 
 _TIMEOUT: Final = 10.0
-_BATCH: Final = 4096
-_BUCKET_MISSING: Final = 10059
+_BATCH: Final = 256
+# Bodies asked for at once. A server cuts off a client for which more than 64 MiB wait, and a
+# full store is more than that.
 
 
 class Plain:
@@ -27,12 +28,14 @@ class Plain:
     Requests on one bucket, as short as nats-py makes them.
 
     Args:
-        client: The client that the store uses too.
+        connection: The connection that the store uses too.
+        client: The client in it, for what is timed.
         api: The subject of the JetStream API.
         bucket: The bucket.
     """
 
-    def __init__(self, client: Client, api: str, bucket: str) -> None:
+    def __init__(self, connection: Connection, client: Client, api: str, bucket: str) -> None:
+        self._connection = connection
         self._client = client
         self._api = api
         self._bucket = bucket
@@ -63,8 +66,8 @@ class Plain:
             raise BackendUnavailableError("The bucket refused a raw publish.", "Let nobody else write there meanwhile.")
         return int(answer["seq"])
 
-    async def list_with_bodies(self, filter_subject: str) -> int:
-        """The consumer that a store lists with, bodies included; how many messages came."""
+    async def list_with_bodies(self, filter_subject: str) -> list[Msg]:
+        """What the consumer that a store lists with delivers, bodies included."""
         name = secrets.token_hex(12)
         stream = f"KV_{self._bucket}"
         config = {
@@ -77,23 +80,28 @@ class Plain:
         }
         asked = msgspec.json.encode({"stream_name": stream, "config": config})
         await self.ask(f"CONSUMER.CREATE.{stream}.{name}.{filter_subject}", asked)
-        came = 0
-        ended = asyncio.Event()
+        came: list[Msg] = []
+        is_over = False
+        batch_ended = asyncio.Event()
 
         async def take(message: Msg) -> None:
-            nonlocal came
+            nonlocal is_over
             if (message.headers or {}).get("Status") is not None:
-                ended.set()
+                is_over = True
             else:
-                came += 1
+                came.append(message)
+            if is_over or len(came) % _BATCH == 0:
+                batch_ended.set()
 
         inbox = self._client.new_inbox()
         subscription = await self._client.subscribe(inbox, cb=take)
         more = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
-        await self._client.publish(f"{self._api}.CONSUMER.MSG.NEXT.{stream}.{name}", more, inbox)
         try:
             async with asyncio.timeout(_TIMEOUT):
-                await ended.wait()
+                while not is_over:
+                    batch_ended.clear()
+                    await self._client.publish(f"{self._api}.CONSUMER.MSG.NEXT.{stream}.{name}", more, inbox)
+                    await batch_ended.wait()
         except TimeoutError:
             raise BackendUnavailableError("The raw listing did not end.") from None
         await subscription.unsubscribe()
@@ -116,20 +124,15 @@ class Plain:
         Ask the JetStream API.
 
         Raises:
-            BucketNotFoundError: there is no such bucket.
-            AccessDeniedError: the operation is refused, as far as can be told.
+            AccessDeniedError: no answer: as far as can be told the permission is missing.
+            BackendUnavailableError: the server refused it.
         """
         try:
-            reply = await self._client.request(f"{self._api}.{operation}", payload, timeout=_TIMEOUT)
-        except nats.errors.NoRespondersError:
-            raise
+            reply = await self._connection.request(f"{self._api}.{operation}", payload, _TIMEOUT)
         except nats.errors.TimeoutError:
             raise AccessDeniedError(f"publish to {self._api}.{operation}") from None
         answer: dict[str, Any] = msgspec.json.decode(reply.data)
-        error = answer.get("error")
-        if error is not None:
-            if error.get("err_code") == _BUCKET_MISSING:
-                raise BucketNotFoundError(self._bucket, missing_bucket_cure(self._bucket))
+        if "error" in answer:
             raise BackendUnavailableError("The server refused what the measurement needs of the bucket.")
         return answer
 

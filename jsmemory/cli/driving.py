@@ -1,0 +1,113 @@
+"""``jsmemory run``: a run that is driven by lines of JSON, from a shell or from any language."""
+
+import json
+from contextlib import AsyncExitStack
+from typing import Annotated, Any, Final
+
+import typer
+
+from jsmemory import InvalidRecordError, Journal, Run, Store
+from jsmemory.cli import screen
+from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.input_lines import input_lines
+from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
+from jsmemory.cli.options import Choice
+from jsmemory.cli.running import wait_for
+
+EXAMPLES: Final = (
+    """echo '{"name": "memory_list", "arguments": {}}' | jsmemory run --run-id night""",
+    "jsmemory run --run-id night --suspend <calls.jsonl",
+    "jsmemory run --run-id night --resume --journal runs --bucket team <calls.jsonl",
+)
+
+
+def drive(
+    choice: Choice,
+    run_id: Annotated[str, typer.Option("--run-id", metavar="NAME", help="1 to 200 characters of A-Z a-z 0-9 . _ = -")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was left.")] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Resume it also if its process never left it, and is known to be dead.")
+    ] = False,
+    journal: JournalOption = DEFAULT_JOURNAL,
+    suspend: Annotated[
+        bool, typer.Option("--suspend", help="Suspend the run at the end of the input, instead of completing it.")
+    ] = False,
+    no_index: Annotated[bool, typer.Option("--no-index", help="Begin without an index of what is stored.")] = False,
+) -> None:
+    """
+    Drive a run: read tool calls as lines of JSON, answer each with a line of JSON.
+
+    The first line that is written holds what a model begins with: "system_note", "index" and
+    "tools"; and "warning", where a resumed run has less authority than it had. A call is one
+    of the Anthropic or the OpenAI API, or {"name": ..., "arguments": {...}}, and its result is
+    in the same form.
+
+    Three lines are for the run itself: {"command": "suspend"} leaves it for any process to
+    resume; {"command": "rotate"} begins a new conversation, which has read nothing;
+    {"command": "record", "name": ..., "data": ...} keeps a record of your own.
+
+    At the end of the input the run is completed. Stopped or failed, it can be resumed.
+    """
+    wait_for(_drive(choice, run_id, journal, resume or take_over, take_over, suspend, no_index))
+
+
+async def _drive(
+    choice: Choice, run_id: str, journal: str, resume: bool, take_over: bool, suspend: bool, no_index: bool
+) -> None:
+    async with AsyncExitStack() as stack:
+        records = await stack.enter_async_context(chosen_journal(choice, journal))
+        store = await stack.enter_async_context(chosen_store(choice))
+        run = await stack.enter_async_context(
+            _run(store, records, run_id, resume, take_over, read_only=choice.read_only, no_index=no_index)
+        )
+        screen.put_json(await _beginning(run))
+        async for line in input_lines():
+            if line is None or line.strip():
+                answer = await _answer(run, line)
+                screen.put_json(answer)
+                if answer.get("command") == "suspend":
+                    return
+        if suspend:
+            await run.suspend()
+
+
+def _run(
+    store: Store, journal: Journal, run_id: str, resume: bool, take_over: bool, *, read_only: bool, no_index: bool
+) -> Any:
+    if resume:
+        return Run.resume(store, journal, run_id, take_over=take_over, read_only=read_only, no_index=no_index)
+    return Run.start(store, journal, run_id, read_only=read_only, no_index=no_index)
+
+
+async def _beginning(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": run.run_id,
+        "resumed": run.state is not None,
+        "warning": run.warning,
+        "system_note": run.system_note(),
+        "index": await run.index(),
+        "tools": run.tools.for_json_schema(),
+    }
+
+
+async def _answer(run: Run, line: bytes | None) -> dict[str, Any]:
+    try:
+        call = json.loads(line) if line is not None else None
+    except (ValueError, RecursionError):
+        call = None
+    if not isinstance(call, dict) or "command" not in call:
+        return await run.tools.dispatch(call)
+    match call["command"]:
+        case "suspend":
+            await run.suspend()
+        case "rotate":
+            await run.rotate()
+        case "record":
+            try:
+                await run.record(str(call.get("name", "")), call.get("data"))
+            except InvalidRecordError as error:
+                return {"command": "record", "done": False, "code": error.code, "reason": str(error)}
+        case _:
+            reason = "There is no such command. Use suspend, rotate or record."
+            return {"command": None, "done": False, "code": "unknown_command", "reason": reason}
+    return {"command": call["command"], "done": True}

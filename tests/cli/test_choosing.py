@@ -1,0 +1,87 @@
+"""Which store is meant: an option, the configuration, or the file twin; seen from where the notes end up."""
+
+from typing import Any
+
+
+def test_without_a_word_notes_are_files_under_the_identity(shell: Any) -> None:
+    """Whoever just tries it must find the notes, and each identity its own."""
+    shell("write", "k", "-d", "x")
+    shell("write", "k", "-d", "y", environment={"JSMEMORY_IDENTITY": "alice"})
+    shell("write", "k", "-d", "z", "--identity", "bob", environment={"JSMEMORY_IDENTITY": "alice"})
+    found = sorted(str(path.relative_to(shell.folder)) for path in shell.folder.rglob("*.md"))
+    assert found == ["memory/alice/k.md", "memory/bob/k.md", "memory/default/k.md"]
+
+
+def test_the_configuration_that_lies_there_counts(shell: Any) -> None:
+    """An operator writes it once for everybody who works in that folder."""
+    (shell.folder / "jsmemory.yaml").write_text("backend: file\nread_only: true\noptions: {directory: notes}\n")
+    assert shell("write", "k", "-d", "x", "--json").json["error"]["code"] == "read_only"
+    assert (shell.folder / "notes" / "default").is_dir()
+    assert not (shell.folder / "memory").exists()
+
+
+def test_options_win_over_the_configuration(shell: Any, nats_server: Any, new_bucket: str) -> None:
+    """What is typed is what is meant; options of the other backend must not get in the way."""
+    (shell.folder / "jsmemory.yaml").write_text("backend: file\noptions: {directory: notes, prefix: team}\n")
+    shell("write", "k", "-d", "typed", "--directory", "typed", "--prefix", "")
+    assert (shell.folder / "typed" / "k.md").is_file()
+    assert shell("write", "k", "-d", "x", "-b", new_bucket, "-s", nats_server.url).code == 0
+    assert shell("list", "-b", new_bucket, "-s", nats_server.url, "--json").json["location"] == new_bucket
+    assert not (shell.folder / "notes").exists()
+
+
+def test_a_configuration_elsewhere_counts_from_where_it_is(shell: Any) -> None:
+    """A configuration that is kept beside its notes must find them from everywhere."""
+    (shell.folder / "elsewhere").mkdir()
+    (shell.folder / "elsewhere" / "m.yaml").write_text("options: {directory: notes}\n")
+    shell("--config", "elsewhere/m.yaml", "write", "k", "-d", "x")
+    assert (shell.folder / "elsewhere" / "notes" / "default" / "k.md").is_file()
+
+
+def test_a_configuration_names_the_bucket(shell: Any, nats_server: Any, new_bucket: str) -> None:
+    """A fleet's operator says it once, and nobody types it again."""
+    (shell.folder / "jsmemory.yaml").write_text(f"backend: jetstream\noptions: {{bucket: {new_bucket}}}\n")
+    where = {"NATS_URL": nats_server.url}
+    shell("write", "k", "-d", "x", environment=where)
+    assert shell("list", "--json", environment=where).json == {
+        "backend": "jetstream",
+        "location": new_bucket,
+        "entries": [{"key": "k", "description": "x"}],
+    }
+    assert shell("list", "--identity", "alice", environment=where).out == b""
+    assert shell("list", "--prefix", "default", "--identity", "alice", environment=where).out == b"k\tx\n"
+
+
+def test_a_context_of_the_nats_command_line_is_enough(shell: Any, nats_server: Any, new_bucket: str) -> None:
+    """Whoever has a context need not repeat what is in it."""
+    folder = shell.folder / "config" / "nats" / "context"
+    folder.mkdir(parents=True)
+    (folder / "fleet.json").write_text(f'{{"url": "{nats_server.url}"}}')
+    assert shell("--context", "fleet", "-b", new_bucket, "list").code == 0
+    unknown = shell("--context", "other", "-b", new_bucket, "list")
+    assert unknown.code == 5
+    assert "fleet" in unknown.err
+
+
+def test_a_wrong_configuration_is_told_by_its_option(shell: Any) -> None:
+    """An operator who mistypes an option must not run with the default instead."""
+    for text, named in (
+        ("bakend: file", "bakend"),
+        ("backend: redis", "redis"),
+        ("options: {bucket: x}", "bucket"),
+        ("enabled: false", "enabled"),
+        ("- a list", "configuration"),
+        ("a: [", "configuration"),
+    ):
+        (shell.folder / "jsmemory.yaml").write_text(text)
+        refused = shell("list")
+        assert (refused.code, refused.err.count("\n")) == (5, 1), refused
+        assert named in refused.err
+    (shell.folder / "jsmemory.yaml").write_bytes(b"\xff")
+    assert shell("list").code == 2
+
+
+def test_an_identity_that_can_be_no_prefix_is_refused(shell: Any) -> None:
+    """An identity with a slash must not become a path."""
+    assert shell("--identity", "../up", "list", "--json").json["error"]["code"] == "invalid_options"
+    assert list(shell.folder.iterdir()) == []
