@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from jsmemory.connecting import connect
     from jsmemory.journal.file import FileJournal
     from jsmemory.journal.jetstream import JetStreamJournal
-    from jsmemory.journal.journal import Journal
+    from jsmemory.journal.journal import HostRecord, Journal, RunLine
     from jsmemory.journal.replay import RunState
     from jsmemory.opening import Configuration, open_store
     from jsmemory.running import Run
@@ -92,6 +92,7 @@ __all__ = [
     "FileJournal",
     "FileStore",
     "Finding",
+    "HostRecord",
     "InProcessStore",
     "IncompleteListingError",
     "Info",
@@ -113,6 +114,7 @@ __all__ = [
     "RunClaimedError",
     "RunEndedError",
     "RunExistsError",
+    "RunLine",
     "RunNotFoundError",
     "RunState",
     "Scope",
@@ -131,12 +133,14 @@ _LAZY: Final = {
     "Configuration": "jsmemory.opening",
     "FileJournal": "jsmemory.journal.file",
     "FileStore": "jsmemory.backends.file",
+    "HostRecord": "jsmemory.journal.journal",
     "InProcessStore": "jsmemory.backends.in_process",
     "JetStreamJournal": "jsmemory.journal.jetstream",
     "JetStreamStore": "jsmemory.backends.jetstream",
     "Journal": "jsmemory.journal.journal",
     "MemoryTools": "jsmemory.tools",
     "Run": "jsmemory.running",
+    "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
     "connect": "jsmemory.connecting",
     "open_store": "jsmemory.opening",

@@ -8,7 +8,7 @@ import typer
 
 from jsmemory import InvalidRecordError, Journal, Run, Store
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.choosing import choose, chosen_store
 from jsmemory.cli.input_lines import input_lines
 from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
 from jsmemory.cli.options import Choice
@@ -54,11 +54,12 @@ def drive(
 async def _drive(
     choice: Choice, run_id: str, journal: str, resume: bool, take_over: bool, suspend: bool, no_index: bool
 ) -> None:
+    read_only = choose(choice).configuration.read_only
     async with AsyncExitStack() as stack:
         records = await stack.enter_async_context(chosen_journal(choice, journal))
         store = await stack.enter_async_context(chosen_store(choice))
         run = await stack.enter_async_context(
-            _run(store, records, run_id, resume, take_over, read_only=choice.read_only, no_index=no_index)
+            _run(store, records, run_id, resume, take_over, read_only=read_only, no_index=no_index)
         )
         screen.put_json(await _beginning(run))
         async for line in input_lines():

@@ -39,8 +39,8 @@ async def input_lines(file: int = 0) -> AsyncIterator[bytes | None]:
 async def _block(file: int) -> bytes:
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
-    # What cannot be waited for, a regular file, is always ready.
-    with suppress(PermissionError):
+    # What cannot be waited for, a regular file, is always ready; and what is closed is at its end.
+    with suppress(OSError):
         loop.add_reader(file, ready.set)
         try:
             await ready.wait()

@@ -26,6 +26,7 @@ from jsmemory import (
     FileJournal,
     FileStore,
     Finding,
+    HostRecord,
     IncompleteListingError,
     Info,
     InProcessStore,
@@ -47,6 +48,7 @@ from jsmemory import (
     RunClaimedError,
     RunEndedError,
     RunExistsError,
+    RunLine,
     RunNotFoundError,
     RunState,
     Scope,
@@ -125,7 +127,8 @@ async def run_and_resume(client: Client, store: Store) -> None:
             assert_type(run.scope, Scope)
             await run.record("message", {})
         async for record in journal.history("night"):
-            assert_type(record.name, str)
+            assert_type(record, HostRecord)
+        assert_type(await journal.runs(), tuple[RunLine, ...])
 
 
 def react(error: JsMemoryError) -> str:

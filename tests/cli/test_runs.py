@@ -1,0 +1,235 @@
+"""``jsmemory run`` and ``jsmemory runs``: what a shell, or another language, drives a run with."""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jsmemory.testing.servers import NatsServer
+from jsmemory.testing.streams import make_stream
+
+COMMAND = (sys.executable, "-m", "jsmemory.cli")
+WRITE: dict[str, Any] = {"name": "memory_write", "arguments": {"key": "k", "description": "about k", "content": "one"}}
+READ = {"name": "memory_read", "arguments": {"key": "k"}}
+NEWER = {**WRITE["arguments"], "content": "two", "overwrite": True}
+OVERWRITE = {"name": "memory_write", "arguments": NEWER}
+SUSPEND = {"command": "suspend"}
+
+Drive = Callable[..., list[dict[str, Any]]]
+
+
+def lines(*calls: object) -> bytes:
+    return b"".join((call if isinstance(call, bytes) else json.dumps(call).encode()) + b"\n" for call in calls)
+
+
+@pytest.fixture(params=["file", "jetstream"])
+def place(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The options of an empty store and an empty journal: both in files, or both on a server."""
+    if request.param == "file":
+        return ("--journal", "./runs")
+    server: NatsServer = request.getfixturevalue("nats_server")
+    stream = f"cli-{secrets.token_hex(6)}"
+    asyncio.run(make_stream(server.url, stream))
+    return ("--server", server.url, "--bucket", request.getfixturevalue("new_bucket"), "--journal", stream)
+
+
+@pytest.fixture
+def drive(shell: Any, place: tuple[str, ...]) -> Drive:
+    """Drive a run named ``night``; what was answered, line by line."""
+
+    def run(*calls: object, options: tuple[str, ...] = (), code: int = 0) -> list[dict[str, Any]]:
+        ran = shell("run", "--run-id", "night", *place, *options, stdin=lines(*calls))
+        assert ran.code == code, ran.err
+        return [json.loads(line) for line in ran.out.decode().splitlines()]
+
+    return run
+
+
+@pytest.fixture
+def listed(shell: Any, place: tuple[str, ...]) -> Callable[[], dict[str, str]]:
+    """The runs that are listed, each with its status."""
+
+    def runs() -> dict[str, str]:
+        at = place.index("--journal")
+        server = place[place.index("--server") :][:2] if "--server" in place else ()
+        document = shell("runs", *place[at : at + 2], *server, "--json").json
+        assert all(0 <= run["age_s"] < 300 for run in document["runs"])
+        return {run["run_id"]: run["status"] for run in document["runs"]}
+
+    return runs
+
+
+def test_a_suspended_run_goes_on_in_another_process_with_its_authority(
+    drive: Drive, listed: Callable[[], dict[str, str]]
+) -> None:
+    """What the whole journal is for."""
+    begun, written, suspended = drive(WRITE, SUSPEND, OVERWRITE)
+    assert (begun["run_id"], begun["resumed"], begun["warning"]) == ("night", False, None)
+    assert "memory_write" in begun["system_note"]
+    assert {tool["name"] for tool in begun["tools"]} == {
+        "memory_list",
+        "memory_read",
+        "memory_write",
+        "memory_delete",
+    }
+    assert written["result"]["written"] is True
+    assert suspended == {"command": "suspend", "done": True}
+    assert listed() == {"night": "suspended"}
+    begun, overwritten = drive(OVERWRITE, options=("--resume",))
+    assert begun["resumed"] is True
+    assert "about k" in begun["index"]
+    assert overwritten["result"]["written"] is True
+    assert listed() == {"night": "completed"}
+
+
+def test_a_run_is_suspended_at_the_end_of_its_input_where_that_is_asked_for(
+    drive: Drive, listed: Callable[[], dict[str, str]]
+) -> None:
+    """A shell script has no other moment for it."""
+    drive(WRITE, options=("--suspend", "--no-index"))
+    assert listed() == {"night": "suspended"}
+    assert drive(options=("--resume", "--suspend"))[0]["resumed"] is True
+
+
+def test_a_new_conversation_has_read_nothing(drive: Drive) -> None:
+    _, _, rotated, refused, read, written = drive(WRITE, {"command": "rotate"}, OVERWRITE, READ, OVERWRITE)
+    assert rotated == {"command": "rotate", "done": True}
+    assert refused["result"]["written"] is False
+    assert read["result"]["content"] == "one"
+    assert written["result"]["written"] is True
+
+
+def test_every_line_is_answered_in_the_form_that_it_had(drive: Drive) -> None:
+    """A driver that gets no answer waits for ever."""
+    answers = drive(
+        {"type": "tool_use", "id": "t1", "name": "memory_list", "input": {}},
+        {"id": "c1", "type": "function", "function": {"name": "memory_list", "arguments": "{}"}},
+        b"",
+        b"nonsense",
+        b"[" * 100_000,
+        b"\xff",
+        [1],
+        {"command": "fly"},
+        {"command": ["suspend"]},
+        {"command": "record", "name": "", "data": 1},
+        {"command": "record", "name": "message", "data": {"a": 1}},
+        {"name": "memory_write", "arguments": {"key": "k", "description": "d", "content": "x" * 1_000_000}},
+        b"x" * (17 * 1024 * 1024),
+        WRITE,
+    )[1:]
+    assert answers[0]["tool_use_id"] == "t1"
+    assert answers[1]["tool_call_id"] == "c1"
+    assert [answer["result"]["code"] for answer in answers[2:6]] == ["invalid_call"] * 4
+    assert [answer["code"] for answer in answers[6:9]] == ["unknown_command", "unknown_command", "invalid_record"]
+    assert answers[9] == {"command": "record", "done": True}
+    assert answers[10]["result"]["written"] is False
+    assert answers[11]["result"]["code"] == "invalid_call"
+    assert answers[12]["result"]["written"] is True
+    assert len(answers) == 13
+
+
+def test_a_line_without_an_end_is_a_line(shell: Any) -> None:
+    """The last one, of a driver that ends without it."""
+    ran = shell("run", "--run-id", "night", "--no-index", stdin=json.dumps(WRITE).encode())
+    assert json.loads(ran.out.splitlines()[1])["result"]["written"] is True
+    assert b"\tcompleted\t" in shell("runs").out
+
+
+@pytest.mark.parametrize("options", [("--read-only",), ("--config", "reading.yaml")])
+def test_read_only_memory_offers_no_tool_that_writes(shell: Any, options: tuple[str, ...]) -> None:
+    """A model spends a call on any tool that it can see."""
+    (shell.folder / "reading.yaml").write_text("backend: file\nread_only: true\n")
+    ran = shell("run", "--run-id", "night", *options, stdin=lines(WRITE))
+    begun, refused = (json.loads(line) for line in ran.out.splitlines())
+    assert [tool["name"] for tool in begun["tools"]] == ["memory_list", "memory_read"]
+    assert "memory_write" not in begun["system_note"]
+    assert refused["result"]["written"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [((), "run_exists"), (("--resume",), "run_ended"), (("--take-over",), "run_ended")],
+)
+def test_a_completed_run_is_not_begun_again(drive: Drive, options: tuple[str, ...], code: str) -> None:
+    drive()
+    (refused,) = drive(options=(*options, "--json"), code=1)
+    assert refused["error"]["code"] == code
+
+
+def test_what_is_not_there_is_said(drive: Drive, shell: Any, nats_server: NatsServer) -> None:
+    (refused,) = drive(options=("--resume", "--json"), code=1)
+    assert refused["error"]["code"] == "run_not_found"
+    missing = shell("runs", "--journal", "nowhere", "--server", nats_server.url)
+    assert missing.code == 5
+    assert "nats stream add nowhere" in missing.err
+    assert shell("runs", "--journal", "./empty").out == b""
+    assert shell("run", stdin=b"").code == 2
+
+
+def test_a_run_that_was_killed_is_taken_over_on_request(
+    shell: Any, place: tuple[str, ...], drive: Drive, listed: Callable[[], dict[str, str]]
+) -> None:
+    """It cannot be told from one that is slow."""
+    drive(WRITE, options=("--suspend",))
+    running = subprocess.Popen(
+        [*COMMAND, "run", "--run-id", "night", "--resume", *place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=shell.folder,
+        env=shell.environment,
+    )
+    with running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        running.kill()
+    assert listed() == {"night": "running"}
+    (refused,) = drive(options=("--resume", "--json"), code=1)
+    assert refused["error"]["code"] == "run_claimed"
+    assert drive(OVERWRITE, options=("--take-over",))[1]["result"]["written"] is True
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_stopped_can_be_resumed(
+    shell: Any, place: tuple[str, ...], drive: Drive, listed: Callable[[], dict[str, str]], sign: int, code: int
+) -> None:
+    """Ctrl-C, and an operator's restart, would lose what it may overwrite."""
+    running = subprocess.Popen(
+        [*COMMAND, "run", "--run-id", "night", *place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=shell.folder,
+        env=shell.environment,
+    )
+    with running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        running.stdin.write(lines(WRITE))
+        running.stdin.flush()
+        assert json.loads(running.stdout.readline())["result"]["written"] is True
+        os.kill(running.pid, sign)
+        assert running.wait(30) == code
+    assert listed() == {"night": "cancelled"}
+    assert drive(OVERWRITE, options=("--resume",))[1]["result"]["written"] is True
+
+
+def test_a_journal_that_cannot_be_read_is_listed_as_such(shell: Any, tmp_path: Path) -> None:
+    """An operator would look for the run that is missing from the list."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "night.jsonl").write_text("nonsense\n")
+    assert shell("runs", "-j", "./runs").out == b"night\tunreadable\t-\n"
+    assert shell("runs", "-j", "./runs", "--json").json == {
+        "runs": [{"run_id": "night", "status": "unreadable", "age_s": None}]
+    }
+    ran = shell("run", "--run-id", "night", "--resume", "-j", "./runs")
+    assert ran.code == 3
+    assert "record 1, at position 0" in ran.err
