@@ -94,7 +94,7 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     except KeyboardInterrupt:
         return _interrupted(as_json=as_json)
     except Terminated:
-        _report("terminated", "Terminated. A write may have landed: read before you decide.", as_json=as_json)
+        _report("terminated", "Terminated. Where it was writing, read before you decide.", as_json=as_json)
         return ExitCode.TERMINATED
     except screen.OutputLost:
         raise
@@ -121,7 +121,7 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
 
 
 def _interrupted(*, as_json: bool) -> int:
-    _report("interrupted", "Interrupted. A write may have landed: read before you decide.", as_json=as_json)
+    _report("interrupted", "Interrupted. Where it was writing, read before you decide.", as_json=as_json)
     return ExitCode.INTERRUPTED
 
 
