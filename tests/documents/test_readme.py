@@ -54,8 +54,18 @@ async def test_the_second_python_snippet_runs_on_jetstream(
     run([sys.executable, "-c", snippets("python")[1]], tmp_path, NATS_URL=fresh_server.url)
 
 
+def test_the_third_python_snippet_drives_two_runs(tmp_path: Path) -> None:
+    printed = run([sys.executable, "-c", snippets("python")[2]], tmp_path)
+    assert printed.splitlines() == [
+        "No memories are stored yet.",
+        "['Noted.'] {'written': True, 'key': 'build'}",
+    ]
+    assert "make -j2" in (tmp_path / "memory" / "build.md").read_text()
+    assert '"outcome":"completed"' in (tmp_path / "journal" / "night-shift.jsonl").read_text()
+
+
 def test_every_python_snippet_is_run_by_a_test() -> None:
-    assert len(snippets("python")) == 2
+    assert len(snippets("python")) == 3
 
 
 def test_the_configuration_snippet_is_legal() -> None:
