@@ -174,7 +174,7 @@ async def a_scan_is_complete_while_values_are_replaced(harness: BackendHarness) 
     keys = [f"key-{number:02}" for number in range(30)]
     revisions: dict[str, str] = {}
     for key in keys:
-        revisions[key] = await backend.insert(key, _value(f"about {key}", "first"), capacity=_ROOM)
+        revisions[key] = await other.insert(key, _value(f"about {key}", "first"), capacity=_ROOM)
 
     async def move(mine: Iterator[str]) -> None:
         key = next(mine)

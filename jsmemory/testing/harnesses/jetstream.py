@@ -2,9 +2,10 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
@@ -30,20 +31,35 @@ class JetStreamHarness(BackendHarness):
         replicas: Of the bucket.
         prefix: What the stores are bound to; ``""`` is the whole bucket.
         preflight: Whether the stores examine the bucket.
+        budget: Seconds that a store takes for one call at most.
+        operator: How the harness and a neighbour connect: options of nats-py, such as ``user``.
+        worker: How the stores connect.
     """
 
-    def __init__(self, *urls: str, replicas: Literal[1, 3] = 1, prefix: str = "team", preflight: bool = True) -> None:
+    def __init__(
+        self,
+        *urls: str,
+        replicas: Literal[1, 3] = 1,
+        prefix: str = "team",
+        preflight: bool = True,
+        budget: float = WRITE_BUDGET,
+        operator: Mapping[str, Any] | None = None,
+        worker: Mapping[str, Any] | None = None,
+    ) -> None:
         self._urls = urls
         self._replicas = replicas
         self._prefix = prefix
         self._preflight = preflight
+        self._budget = budget
+        self._operator = operator or {}
+        self._worker = worker or {}
         self._bucket = f"kit-{secrets.token_hex(6)}"
         self._opened = 0
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         await self._stack.__aenter__()
-        self._client = await self._connect()
+        self._client = await self._connect(self._operator)
         await make_bucket(self._client, self._bucket, replicas=self._replicas)
         return self
 
@@ -56,10 +72,10 @@ class JetStreamHarness(BackendHarness):
             await self._stack.__aexit__(kind, error, trace)
 
     async def drive(self) -> Backend:
-        return await self._bind(self._prefix)
+        return await self._bind(self._prefix, self._worker)
 
     async def neighbour(self) -> Store:
-        return BackedStore(await self._bind(f"{self._prefix}-too"))
+        return BackedStore(await self._bind(f"{self._prefix}-too", self._operator))
 
     async def plant(self, name: str, value: bytes) -> None:
         reply = await self._client.request(self._subject(name), value, timeout=10)
@@ -79,15 +95,15 @@ class JetStreamHarness(BackendHarness):
         await self._ask(f"STREAM.DELETE.KV_{self._bucket}")
         await make_bucket(self._client, self._bucket, replicas=self._replicas)
 
-    async def _connect(self) -> Client:
+    async def _connect(self, options: Mapping[str, Any]) -> Client:
         turn = self._opened % len(self._urls)
         self._opened += 1
-        return await self._stack.enter_async_context(plain_client(*self._urls[turn:], *self._urls[:turn]))
+        return await self._stack.enter_async_context(plain_client(*self._urls[turn:], *self._urls[:turn], **options))
 
-    async def _bind(self, prefix: str) -> Backend:
-        wire = Wire(await self._connect())
+    async def _bind(self, prefix: str, options: Mapping[str, Any]) -> Backend:
+        wire = Wire(await self._connect(options))
         return await JetStreamBackend.bind(
-            wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=WRITE_BUDGET
+            wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=self._budget
         )
 
     async def _ask(self, operation: str) -> None:
