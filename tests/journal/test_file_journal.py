@@ -7,6 +7,7 @@ import stat
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from jsmemory.errors import (
@@ -52,9 +53,10 @@ async def suspended(journal: FileJournal, snapshot: object = SNAPSHOT) -> Tail:
 
 async def test_a_tail_is_known_by_its_record_and_not_by_its_length(journal: FileJournal, file: Path) -> None:
     """A file that was removed and begun again has the old length with other records."""
-    tail = await start(journal, "night")
+    first, second = (msgspec.structs.replace(records.meta("night"), at=1.5) for _ in range(2))
+    tail = await journal.begin("night", first)
     file.unlink()
-    again = await start(journal, "night")
+    again = await journal.begin("night", second)
     assert again.place == tail.place
     with pytest.raises(RunClaimedError):
         await journal.append("night", records.claim(), after=tail)
