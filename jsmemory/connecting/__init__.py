@@ -7,8 +7,8 @@ and supervision, so that one connection object outlives restarts and expired cre
 
 The way of a setting: `files` and `contexts` read it, `sources` knows where it stands,
 `settings` decides which one holds (with `authentication`, `credentials` and `tls`),
-`clients` opens a client with it, `supervision` keeps one open, `connection` is what a
-backend borrows, and `session` is the front.
+`clients` opens a client with it (`reasons` words why not), `supervision` keeps one open,
+`connection` is what a backend borrows, and `session` is the front.
 """
 
 from jsmemory.connecting.connection import Connection

@@ -8,7 +8,6 @@ place that takes care of it.
 import asyncio
 import contextlib
 import random
-import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal
@@ -17,8 +16,9 @@ import anyio
 import nats.errors
 from nats.aio.client import Client, RawCredentials, Srv
 
+from jsmemory.connecting.reasons import is_refusal, reason_of
 from jsmemory.connecting.settings import INBOX, Settings
-from jsmemory.errors import AccessDeniedError, BackendUnavailableError, JsMemoryError
+from jsmemory.errors import AccessDeniedError, JsMemoryError
 
 CONNECT_S: Final = 2
 """For one attempt at one server."""
@@ -32,9 +32,6 @@ FLUSH_S: Final = 1
 """For what is on its way when a client is closed."""
 
 CLOSE_S: Final = 3.0
-
-REFUSED: Final = "connect with these credentials"
-"""What somebody lacks whom the servers do not let in, in the words of `AccessDeniedError`."""
 
 TURNS: Final = 3
 """Of the event loop, in which the tasks that a close has cancelled come to their end."""
@@ -179,12 +176,6 @@ async def _close(client: SafeClient) -> None:
         await asyncio.sleep(0)
 
 
-def is_refusal(error: Exception | None) -> bool:
-    """Whether a server said that it does not know these credentials, or knows them no longer."""
-    text = str(error).lower()
-    return "authorization violation" in text or "authentication expired" in text or "authentication revoked" in text
-
-
 class _Opening:
     """What happens until a client is open."""
 
@@ -226,34 +217,7 @@ class _Opening:
         await subscription.unsubscribe()
 
     def reason(self, failure: Exception) -> JsMemoryError:
-        if isinstance(failure, JsMemoryError):
-            return failure
-        for error in (failure, self._last):
-            if is_refusal(error):
-                return AccessDeniedError(REFUSED)
-            if isinstance(error, ssl.SSLCertVerificationError):
-                return BackendUnavailableError(
-                    "The certificate of the NATS server could not be verified.",
-                    "Name the authority that signed it as ca of the context, and the server as its certificate does.",
-                )
-            if isinstance(error, ssl.SSLError):
-                return BackendUnavailableError(
-                    "The TLS handshake with the NATS server failed.",
-                    "Check ca, cert, key and tls_first of the context against the server's configuration.",
-                )
-            if isinstance(error, nats.errors.SecureConnWantedError):
-                return BackendUnavailableError(
-                    "The NATS server does not ask for TLS, and the settings do.",
-                    "Turn TLS on in the server, or connect to nats:// without ca, cert, key and tls_first.",
-                )
-            if isinstance(error, socket.gaierror):
-                return BackendUnavailableError(
-                    "The name of the NATS server is not known.", "Check url of the context, or NATS_URL."
-                )
-        return BackendUnavailableError(
-            "No NATS server answered in time.",
-            "Check that one runs where url of the context, or NATS_URL, says; then try again.",
-        )
+        return reason_of(failure, self._last)
 
 
 def _options(settings: Settings, name: str) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from jsmemory.connecting.clients import REFUSED, Occasion, SafeClient, discard, is_refusal, open_client
+from jsmemory.connecting.clients import Occasion, SafeClient, discard, open_client
 from jsmemory.connecting.connection import Connection
+from jsmemory.connecting.reasons import REFUSED, is_refusal
 from jsmemory.connecting.settings import Settings
 from jsmemory.errors import AccessDeniedError, InvalidOptionsError, JsMemoryError
 
