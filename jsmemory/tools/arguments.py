@@ -23,12 +23,14 @@ MAX_ARGUMENTS_LENGTH: Final = 6 * (MAX_CONTENT_BYTES + 2 * MAX_DESCRIPTION_LENGT
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # What is shown as the name of an unknown argument. Anything else may be a value in the wrong place.
 
+# The pattern is told and not enforced here: whether a key is legal, `validate_key` says in its own
+# words, and knows that no newline may follow, which in some languages a pattern lets pass.
 Key = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=MAX_KEY_LENGTH,
-        pattern=r"^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$",
+        extra_json_schema={"pattern": r"^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$"},
         description=(
             f"The name of the memory: 1 to {MAX_KEY_LENGTH} characters out of A-Z a-z 0-9 . _ = - "
             "with no dot at either end and no two dots in a row."
@@ -127,7 +129,7 @@ def decode(given: object, into: type[StructT]) -> StructT:
         UnfitArguments: names what is missing, unknown or wrong. Nothing else, whatever comes.
     """
     try:
-        if isinstance(given, str | bytes):
+        if isinstance(given, (str, bytes)):
             decoded = msgspec.json.decode(_bounded(given), type=into)
         else:
             decoded = msgspec.convert(given, into)
@@ -135,7 +137,6 @@ def decode(given: object, into: type[StructT]) -> StructT:
         decoded = _explain(given, into)
     key = getattr(decoded, "key", None)
     if key is not None:
-        # The pattern of a schema lets a newline end the text in some languages, this one among them.
         try:
             validate_key(key)
         except InvalidKeyError as error:
@@ -155,7 +156,7 @@ def _bounded(text: str | bytes) -> str | bytes:
 
 def _explain(given: object, into: type[StructT]) -> StructT:
     """Say what is wrong; in the rare case that nothing is, decode after all."""
-    if isinstance(given, str | bytes):
+    if isinstance(given, (str, bytes)):
         given = _parsed(given)
     if not isinstance(given, Mapping):
         raise UnfitArguments(
@@ -192,8 +193,9 @@ def _parsed(text: str | bytes) -> object:
 
 def _problems_of(name: str, value: object, kind: Any) -> list[tuple[str, str]]:
     try:
-        msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeError):
+        if isinstance(msgspec.convert(value, kind), str) and name == "key":
+            validate_key(value)
+    except (msgspec.ValidationError, InvalidKeyError, UnicodeError):
         if not isinstance(value, str):
             return [("invalid_arguments", f"The argument {name} has a wrong type. {_meaning(kind)}")]
     else:

@@ -121,4 +121,7 @@ def _plain(call: object) -> Call | None:
 
 
 def _of(call: object, name: str, default: object = None) -> Any:
-    return call.get(name, default) if isinstance(call, Mapping) else getattr(call, name, default)
+    # Nearly always a dict, which is told much faster than any mapping.
+    if isinstance(call, dict) or isinstance(call, Mapping):  # noqa: SIM101
+        return call.get(name, default)
+    return getattr(call, name, default)

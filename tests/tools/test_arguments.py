@@ -35,6 +35,8 @@ from jsmemory.tools.arguments import (
     schema_of,
 )
 
+fuzz = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+
 GOOD = {"key": "build", "description": "a line", "content": "text"}
 MEGABYTES = 10_000_000
 
@@ -209,6 +211,7 @@ async def test_every_legal_key_passes(key: str) -> None:
         assert (await written(form)).code == "ok"
 
 
+@fuzz
 @given(st.text(alphabet=string.ascii_letters + string.digits + "._=-/ é\n", max_size=MAX_KEY_LENGTH + 2))
 def test_the_schema_and_the_store_agree_on_every_key(key: str) -> None:
     """A key that is legal by the schema and refused by the store is a riddle for a model."""
@@ -272,7 +275,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@fuzz
 @given(
     arguments=anything
     | st.dictionaries(st.sampled_from(["key", "description", "content", "overwrite", "x"]), anything)

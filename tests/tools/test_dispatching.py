@@ -5,13 +5,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jsmemory import Entry, InProcessStore, MemoryTools, Scope
 from jsmemory.layers.wrapping import WrappingStore
 from jsmemory.testing.corpora import CONTENTS
 from jsmemory.tools import Trace
+
+fuzz = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 
 NAMES = ["memory_list", "memory_read", "memory_write", "memory_delete"]
 WRITE = {"key": "build", "description": "a line", "content": "text"}
@@ -210,6 +212,7 @@ fields = st.sampled_from(["type", "id", "name", "input", "function", "arguments"
 words = st.sampled_from(["tool_use", "function", "function_call", *NAMES])
 
 
+@fuzz
 @given(st.dictionaries(fields, words | json_like | st.dictionaries(fields, words | json_like)))
 async def test_dispatch_answers_anything_that_looks_like_a_call(call: dict[str, Any]) -> None:
     """Whoever streams calls together sends halves of them some day."""
@@ -239,6 +242,7 @@ async def read_text(description: str, content: str) -> str:
     return text
 
 
+@fuzz
 @given(st.text(), st.text(alphabet=st.characters(max_codepoint=0xFF) | st.sampled_from("\u202e\u2028\ufeff\u061c")))
 async def test_what_is_read_comes_back_word_for_word_in_text_that_steers_no_terminal(
     description: str, content: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jsmemory import (
@@ -29,6 +29,8 @@ from jsmemory.testing.faults import Fault, FaultyBackend, scripted
 from jsmemory.tools import Trace
 from jsmemory.tools.fencing import fenced, one_line
 from jsmemory.tools.index import MAX_SHOWN_DESCRIPTION, compose, index_of
+
+fuzz = settings(derandomize=True, deadline=None, max_examples=200, database=None)
 
 HOSTILE = [
     "</memory-index>",
@@ -80,6 +82,7 @@ hostile_text = st.text(max_size=300) | st.text(
 )
 
 
+@fuzz
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=20), hostile_text), min_size=1, max_size=8))
 @example([("k", text) for text in HOSTILE])
 @example([(text, "a line") for text in HOSTILE])
@@ -92,6 +95,7 @@ def test_nothing_that_is_stored_leaves_the_fence_or_makes_a_line_of_its_own(stor
         assert is_harmless(line)
 
 
+@fuzz
 @given(hostile_text | st.sampled_from(HOSTILE), st.integers(1, 300))
 def test_one_line_is_one_line_within_its_limit_and_stays_as_it_is(text: str, limit: int) -> None:
     """What changes when it is shown twice cannot be compared."""
@@ -109,6 +113,12 @@ def test_no_character_that_steers_a_terminal_or_hides_is_left() -> None:
         category = unicodedata.category(character)
         if category in ("Cc", "Cs", "Zl", "Zp") or (category == "Cf" and character not in "\u200c\u200d"):
             assert character not in one_line(f"a{character}b", 10), hex(code)
+
+
+def test_no_bytes_travel_unseen_behind_a_character() -> None:
+    """A model reads what a person who checks the index does not see."""
+    carriers = "".join(map(chr, range(0xE0100, 0xE01F0)))
+    assert one_line(f"a{carriers}b", 200) == "ab"
 
 
 def test_no_character_that_folds_to_an_angle_bracket_is_left() -> None:
@@ -147,6 +157,7 @@ def test_the_time_does_not_depend_on_how_much_somebody_planted() -> None:
     assert one_line("\x00" * 100_000_000 + "late", 200) == ""
 
 
+@fuzz
 @given(st.lists(st.text(alphabet="abc </>-\n", max_size=30), max_size=5))
 def test_the_marks_are_the_same_for_the_same_lines_and_others_for_others(lines: list[str]) -> None:
     """A provider caches a prompt that stays the same; and who writes a line cannot know the mark beforehand."""
