@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+import msgspec
+
 from jsmemory.errors import EntryTooLargeError, InvalidEntryError
 from jsmemory.limits import MAX_CONTENT_BYTES, MAX_DESCRIPTION_LENGTH
 
@@ -34,8 +36,7 @@ class Entry:
         yield self.content
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One line of a listing: a key and its description, never the content."""
 
     key: str

@@ -12,9 +12,13 @@ _LEGAL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._=-]+")
 # key is one flat name in every backend. No slash: there is no path to climb out of.
 
 
+_LEGAL_KEY: Final = re.compile(r"[A-Za-z0-9_=-]+(?:\.[A-Za-z0-9_=-]+)*")
+# The whole grammar but for the length, for names that are only sorted out and not explained.
+
+
 def is_legal_key(key: object) -> bool:
     """Whether `key` is one that every backend can store."""
-    return _fault_of(key) is None
+    return isinstance(key, str) and len(key) <= MAX_KEY_LENGTH and _LEGAL_KEY.fullmatch(key) is not None
 
 
 def validate_key(key: object) -> None:

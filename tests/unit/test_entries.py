@@ -1,6 +1,6 @@
 """Drafts: what is stored is text, one line of it and a body, within the limits."""
 
-import dataclasses
+import copy
 import pickle
 
 import pytest
@@ -144,8 +144,8 @@ def test_no_repr_shows_content_or_revision() -> None:
 def test_they_are_values(value: Entry | Item | Draft) -> None:
     """Shared between tasks, one of them could change what the others hold."""
     assert pickle.loads(pickle.dumps(value)) == value
-    assert hash(dataclasses.replace(value)) == hash(value)
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    assert hash(copy.copy(value)) == hash(value)
+    with pytest.raises(AttributeError):
         value.description = "other"  # type: ignore[misc]
 
 

@@ -35,8 +35,7 @@ _FORGOTTEN_AFTER: Final = 10_000_000_000
 # Nanoseconds after which the server removes a consumer that nobody could delete.
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """
     The newest message of one name, without its body.
 
@@ -196,13 +195,15 @@ class _Inbox:
         # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
         tokens = message.reply.split(".")
         sequence = int(tokens[5] if len(tokens) == 9 else tokens[7])
+        listing = self._listing
         description = headers.get(messages.DESCRIPTION)
-        self._listing.rows[message.subject[self._root_length :]] = Row(
+        listing.rows[message.subject[self._root_length :]] = Row(
             sequence,
             not messages.is_marker(headers),
             None if description is None else messages.decode_description(description),
         )
-        self._listing.last = max(self._listing.last, sequence)
+        if sequence > listing.last:
+            listing.last = sequence
         self._received += 1
         if self._received == _BATCH:
             self._batch_ended.set()
