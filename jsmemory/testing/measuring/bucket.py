@@ -91,14 +91,15 @@ async def measure_bucket(
         plain.allows_direct = bool(stream["config"].get("allow_direct"))
         cleaning = _Cleaning(plain, connection, bucket, tokens)
         async with cleaning.afterwards():
-            operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
-            read = await operations.read(report)
-            update = await operations.update(report)
-            create, delete = await operations.create_and_delete(report)
+            # First, as in a run of an agent: a listing is what it begins with.
             filled = await JetStreamStore.bind(connection, bucket, full)
             listing = await measure_listing(
                 filled, plain, client, f"$KV.{bucket}.{full}.>", entries=entries, size=entry_size, report=report
             )
+            operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
+            read = await operations.read(report)
+            update = await operations.update(report)
+            create, delete = await operations.create_and_delete(report)
     server = client.connected_server_version
     return BucketMeasured(
         {"read": read, "update": update, "create": create, "delete": delete, "list": listing},
