@@ -1,0 +1,72 @@
+"""Fault 4, where the write came too late from the start: its lost answer leaves nothing open."""
+
+from typing import Literal
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.errors import EntryExistsError, StaleEntryError
+from jsmemory.scope import Scope
+from jsmemory.testing.lossy import LossyConnection
+
+Lost = Literal["request", "answer"]
+
+
+@pytest.fixture
+async def lossy(nc: Client) -> LossyConnection:
+    return LossyConnection(nc)
+
+
+@pytest.fixture
+async def store(lossy: LossyConnection, bucket: str) -> JetStreamStore:
+    return await JetStreamStore.bind(lossy, bucket, "p", write_budget=3)
+
+
+@pytest.fixture
+async def other(nc: Client, bucket: str) -> JetStreamStore:
+    return await JetStreamStore.bind(nc, bucket, "p")
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_a_create_over_what_another_made_anew_says_that_it_exists(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, bucket: str, lost: Lost
+) -> None:
+    """The store knew a value there before it sent anything: "outcome unknown" would make a run stop and look."""
+    await store.create("k", "d", "first", scope=None)
+    await other.delete("k", scope=None)
+    await other.create("k", "d", "theirs", scope=None)
+    lossy.lose(lost, f"$KV.{bucket}.p.k")
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+    assert (await other.read("k", scope=None)).content == "theirs"
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_a_create_over_what_another_deleted_lands(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, bucket: str, lost: Lost
+) -> None:
+    """Nothing is there: the create of a run that saw the old note must not end in doubt."""
+    await store.create("k", "d", "first", scope=None)
+    await other.delete("k", scope=None)
+    lossy.lose(lost, f"$KV.{bucket}.p.k")
+    await store.create("k", "d", "second", scope=None)
+    assert (await other.read("k", scope=None)).content == "second"
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_an_update_of_a_revision_that_is_known_to_be_gone_is_stale(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, bucket: str, lost: Lost
+) -> None:
+    """Another run of the same process has shown the store a newer value: nothing of this update can have landed."""
+    mine, theirs = Scope(), Scope()
+    await store.create("k", "d", "first", scope=mine)
+    await other.read("k", scope=theirs)
+    for text in ("second", "third"):
+        await other.update("k", "d", text, scope=theirs)
+    await store.read("k", scope=Scope())
+    lossy.lose(lost, f"$KV.{bucket}.p.k")
+    with pytest.raises(StaleEntryError) as refused:
+        await store.update("k", "d", "blind", scope=mine)
+    assert refused.value.reason == "changed"
+    assert (await other.read("k", scope=None)).content == "third"
