@@ -151,7 +151,7 @@ def test_no_module_is_longer_than_a_few_screens() -> None:
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
-        ("import jsmemory", {"nats", "yaml", "typer", "rich", "pytest", "filelock", "anyio"}),
+        ("import jsmemory", {"nats", "yaml", "typer", "rich", "pytest", "anyio"}),
         ("import jsmemory.tools", {"nats", "typer", "rich", "pytest"}),
         ("import jsmemory.testing", {"nats", "typer", "rich", "pytest", "_pytest", "hypothesis"}),
         ("from jsmemory.testing import servers", {"typer", "rich", "pytest", "_pytest"}),

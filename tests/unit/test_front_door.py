@@ -9,7 +9,7 @@ import pytest
 import jsmemory
 from jsmemory import errors, limits
 
-HEAVY = ("nats", "yaml", "typer", "rich", "pytest", "filelock", "jsmemory.cli", "jsmemory.testing")
+HEAVY = ("nats", "yaml", "typer", "rich", "pytest", "jsmemory.cli", "jsmemory.testing")
 
 
 def loaded_after(statements: str) -> set[str]:
@@ -28,7 +28,7 @@ def loaded_after(statements: str) -> set[str]:
         ("from jsmemory import MemoryTools", set()),
         ("from jsmemory import InProcessStore", {"yaml"}),
         ("from jsmemory import open_store, Configuration", {"yaml"}),
-        ("from jsmemory import FileStore", {"yaml", "filelock"}),
+        ("from jsmemory import FileStore", {"yaml"}),
         (
             "import asyncio\nfrom jsmemory import open_store\n"
             "asyncio.run(open_store({'backend': 'in_process'}, identity='alice'))",
