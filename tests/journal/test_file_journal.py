@@ -16,6 +16,7 @@ from jsmemory.errors import (
     InvalidOptionsError,
     JournalCorruptError,
     JsMemoryError,
+    OutcomeUnknownError,
     RunClaimedError,
     RunNotFoundError,
 )
@@ -142,6 +143,40 @@ async def test_a_disk_that_fills_leaves_no_half_of_a_record(
     assert refused.value.__context__ is None
     assert file.read_bytes() == whole
     await journal.append("night", records.claim(), after=tail)
+
+
+async def test_a_record_is_on_the_disk_and_a_new_run_in_its_directory(
+    journal: FileJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut would take back what was reported suspended."""
+    synced: list[str] = []
+    real = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    tail = await start(journal, "night")
+    assert synced == ["file", "directory"]
+    await journal.append("night", records.claim(), after=tail)
+    assert synced[2:] == ["file"]
+
+
+async def test_a_new_run_whose_name_may_not_last_is_in_doubt(
+    journal: FileJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fsync
+
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(5, "Input/output error", "/secret")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OutcomeUnknownError) as refused:
+        await start(journal, "night")
+    assert refused.value.__context__ is None
 
 
 async def test_records_that_vanish_are_reported(journal: FileJournal, file: Path) -> None:

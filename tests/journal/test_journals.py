@@ -85,13 +85,23 @@ async def test_of_two_that_resume_one_run_one_has_it_200_of_200_times(journal: J
     assert (await journal.state("night", until=tail)).claims == 200
 
 
-async def test_the_state_is_folded_up_to_the_claim_and_no_further(journal: Journal, other: Journal) -> None:
+async def test_the_state_is_folded_behind_the_claim_and_no_further_than_to_it(
+    journal: Journal, other: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fault 41: what another worker appends in between would count, or be overlooked."""
     await suspend(journal, "night", await start(journal, "night"))
+    append = journal.append
+
+    async def append_and_be_overtaken(run_id: str, record: records.Record, *, after: Tail) -> Tail:
+        tail = await append(run_id, record, after=after)
+        taken = await claim(other, run_id, take_over=True)
+        await suspend(other, run_id, taken.tail, {"version": 1, "realms": {}})
+        return tail
+
+    monkeypatch.setattr(journal, "append", append_and_be_overtaken)
     claimed = await claim(journal, "night")
-    await suspend(journal, "night", claimed.tail, {"version": 1, "realms": {}})
-    state = await other.state("night", until=claimed.tail)
-    assert (state.status, state.snapshot, state.records) == ("running", SNAPSHOT, 4)
+    assert (claimed.state.status, claimed.state.snapshot, claimed.state.records) == ("running", SNAPSHOT, 4)
+    assert (await other.state("night")).records == 7
 
 
 async def test_a_run_that_was_not_left_is_taken_over_only_on_request(journal: Journal, other: Journal) -> None:

@@ -95,6 +95,7 @@ def test_a_newest_snapshot_that_cannot_be_read_grants_nothing(data: str) -> None
     """One from the future, or garbage, would make an older one count again: authority out of the past."""
     line = raw(kind="memory_revisions", optional=True).replace(b'"data": {}', b'"data": ' + data.encode())
     state = fold(records.memory_revisions(OLD, "running"), line)
+    assert state.snapshot is not None, "taken for a run that never had one"
     scope = Scope()
     reason = scope.restore(state.snapshot)
     assert reason is not None
