@@ -2,8 +2,9 @@
 The command line: one verb a file, through the front door only, like any customer.
 
 `main` is the console script. `application` knows the verbs, `options` what all of them
-share, `choosing` opens the store that was chosen, `running` runs a verb to its exit code,
-`exits` says what the codes mean, and `screen` is the only one that writes.
+share, `choosing` opens the store that was chosen, `waiting` waits for the asynchronous part
+of a verb, `running` runs a command to its exit code, `exits` says what the codes mean, and
+`screen` is the only one that writes.
 """
 
 import sys

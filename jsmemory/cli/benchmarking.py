@@ -15,7 +15,7 @@ from jsmemory.cli import screen
 from jsmemory.cli.choosing import CONNECT_S, choose
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
     from jsmemory.testing.measuring import BucketMeasured, Comparison, Report

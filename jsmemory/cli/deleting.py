@@ -7,7 +7,7 @@ import typer
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import chosen_store
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = ("jsmemory delete build", "jsmemory delete build --json")
 

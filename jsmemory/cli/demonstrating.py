@@ -14,7 +14,7 @@ import jsmemory
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, UsageRefused
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
     from jsmemory.cli.demo.fleet import Tally

@@ -12,7 +12,7 @@ from jsmemory.cli.choosing import choose, chosen_store
 from jsmemory.cli.input_lines import input_lines
 from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = (
     """echo '{"name": "memory_list", "arguments": {}}' | jsmemory run --run-id night""",

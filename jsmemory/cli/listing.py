@@ -9,7 +9,7 @@ from jsmemory import Info, Item
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import chosen_store
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = ("jsmemory list", "jsmemory list --json --bucket team --identity alice", "jsmemory list | cut -f1")
 

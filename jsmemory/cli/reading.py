@@ -8,7 +8,7 @@ from jsmemory import Entry
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import chosen_store
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = ("jsmemory read build", "jsmemory read build >build.md", "jsmemory read build --json")
 

@@ -1,58 +1,20 @@
 """Running a command to its exit code: an error is one line with its remedy, never a traceback."""
 
-import asyncio
 import logging
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from jsmemory import JsMemoryError
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, UsageRefused, code_of
+from jsmemory.cli.waiting import Terminated
 
 PROGRAM: Final = "jsmemory"
 _TRACEBACK_VARIABLE: Final = "JSMEMORY_TRACEBACK"
-
-_Answer = TypeVar("_Answer")
-
-
-class Terminated(BaseException):
-    """The process was asked to end (SIGTERM); what had to be tidied up was."""
-
-
-def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:
-    """
-    Run the asynchronous part of a verb; Ctrl-C and SIGTERM end it in good order.
-
-    Raises:
-        Terminated: after SIGTERM.
-        KeyboardInterrupt: after Ctrl-C.
-    """
-    is_terminated = False
-
-    async def interruptible() -> _Answer:
-        nonlocal is_terminated
-        task = asyncio.current_task()
-
-        def end() -> None:
-            nonlocal is_terminated
-            is_terminated = True
-            if task is not None:
-                task.cancel()
-
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
-        return await work
-
-    try:
-        return asyncio.run(interruptible())
-    except asyncio.CancelledError:
-        if is_terminated:
-            raise Terminated from None
-        raise
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from jsmemory.cli import screen
 from jsmemory.cli.choosing import choose
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import Terminated, wait_for
+from jsmemory.cli.waiting import Terminated, wait_for
 
 EXAMPLES: Final = ("jsmemory server", "jsmemory server --bucket team --store ./nats --port 4223")
 

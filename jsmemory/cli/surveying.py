@@ -10,7 +10,7 @@ from jsmemory import RunLine
 from jsmemory.cli import screen
 from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = ("jsmemory runs", "jsmemory runs --journal runs --server nats://localhost:4222 --json")
 

@@ -10,7 +10,7 @@ from jsmemory.cli.choosing import chosen_store
 from jsmemory.cli.contents import content_of, refuse_unread_input
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.options import Choice
-from jsmemory.cli.running import wait_for
+from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = (
     "jsmemory write build -d 'How to build' --content notes.md",

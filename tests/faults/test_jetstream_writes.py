@@ -136,3 +136,20 @@ async def test_a_prefix_that_is_no_token_is_refused(nc: Client, bucket: str, pre
 async def test_a_name_that_no_bucket_can_have_is_refused(nc: Client, name: str) -> None:
     with pytest.raises(InvalidOptionsError, match="bucket"):
         await JetStreamStore.bind(nc, name)
+
+
+@pytest.mark.parametrize("limit", ["max_bytes", "max_msgs"])
+async def test_a_full_bucket_is_named_at_once_and_keeps_what_it_holds(nc: Client, bucket: str, limit: str) -> None:
+    """The server says it with the code of a lost leader; to wait for that would be to wait in vain."""
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    await make_bucket(nc, bucket, **{limit: 3 if limit == "max_msgs" else 300_000})
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    scope, held = Scope(), 0
+    began = time.monotonic()
+    with pytest.raises(BackendUnavailableError, match="The bucket is full"):
+        for number in range(10):
+            await store.create(f"k{number}", "d", "x" * MAX_CONTENT_BYTES, scope=scope)
+            held += 1
+    assert time.monotonic() - began < 10
+    assert len(await store.list()) == held > 0
+    await store.update("k0", "d", "smaller", scope=scope)

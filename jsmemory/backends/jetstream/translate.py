@@ -41,8 +41,12 @@ class ApiError(msgspec.Struct, frozen=True):
 
     @property
     def is_passing(self) -> bool:
-        """Whether the same request may succeed in a moment: no leader, or no quorum."""
-        return self.code == 503
+        """
+        Whether the same request may succeed in a moment: no leader, or no quorum.
+
+        A full bucket or disk comes with the same code, and does not pass by waiting.
+        """
+        return self.code == 503 and self.err_code not in _REFUSALS
 
 
 class Answer(msgspec.Struct, frozen=True):
