@@ -1,4 +1,4 @@
-"""Fault 4, where the write came too late from the start: its lost answer leaves nothing open."""
+"""Fault 4, where what is there now proves that the lost write never landed: nothing is left open."""
 
 from typing import Literal
 
@@ -70,3 +70,33 @@ async def test_an_update_of_a_revision_that_is_known_to_be_gone_is_stale(
         await store.update("k", "d", "blind", scope=mine)
     assert refused.value.reason == "changed"
     assert (await other.read("k", scope=None)).content == "third"
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_an_update_over_an_edit_that_came_right_after_is_stale(
+    store: JetStreamStore, nc: Client, lossy: LossyConnection, bucket: str, lost: Lost
+) -> None:
+    """A person's edit tells nothing of what it replaced; but between it and the value that was read nothing fits."""
+    scope = Scope()
+    await store.create("k", "d", "first", scope=scope)
+    await nc.request(f"$KV.{bucket}.p.k", b"by hand", timeout=2)
+    lossy.lose(lost, f"$KV.{bucket}.p.k")
+    with pytest.raises(StaleEntryError) as refused:
+        await store.update("k", "d", "blind", scope=scope)
+    assert refused.value.reason == "changed"
+    assert (await store.read("k", scope=None)).content == "by hand"
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_an_update_of_what_an_operator_has_purged_is_stale(
+    store: JetStreamStore, nc: Client, lossy: LossyConnection, bucket: str, lost: Lost
+) -> None:
+    """Not even a marker is left: a write that was conditional on a value cannot have landed on nothing."""
+    scope = Scope()
+    await store.create("k", "d", "first", scope=scope)
+    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"", timeout=2)
+    lossy.lose(lost, f"$KV.{bucket}.p.k")
+    with pytest.raises(StaleEntryError) as refused:
+        await store.update("k", "d", "blind", scope=scope)
+    assert refused.value.reason == "changed"
+    assert await store.list() == ()

@@ -110,6 +110,7 @@ class Committing:
         # A key that is known to be past the expected sequence never comes back to it: such a write
         # is sent only to hear what is there now, and cannot land, however its answer is lost.
         can_land = messages.EXPECTED_WITHIN in headers or self._marks.of(name).sequence <= expected
+        latest = self._marks.latest
         may_have_landed = False
         try_for = _FIRST_TRY
         while True:
@@ -132,7 +133,7 @@ class Committing:
                     return Landed(answer.seq)
                 if answer.error.is_conflict:
                     settled = await self._settle(
-                        name, headers, expected, answer.error, deadline, may_have_landed=may_have_landed
+                        name, headers, expected, latest, answer.error, deadline, may_have_landed=may_have_landed
                     )
                     if settled is not None:
                         return settled
@@ -149,6 +150,7 @@ class Committing:
         name: str,
         headers: dict[str, str],
         expected: int,
+        latest: int,
         error: translate.ApiError,
         deadline: Deadline,
         *,
@@ -157,7 +159,8 @@ class Committing:
         """
         Tell from the key itself what a conflict means; None says that nothing came first after all.
 
-        An earlier try whose answer was lost may be what this try now collides with.
+        An earlier try whose answer was lost may be what this try now collides with. It would be
+        later than `latest`, the stream's sequence that was known before the first one.
         """
         is_of_key = messages.EXPECTED_WITHIN not in headers
         try:
@@ -174,7 +177,7 @@ class Committing:
         if is_of_key and expected == (current.sequence if current is not None else 0):
             # A write in flight was in the way, and came to nothing; or ours never arrived.
             return None
-        if not may_have_landed or _another_took_its_place(current, expected, is_of_key=is_of_key):
+        if not may_have_landed or _another_took_its_place(current, expected, latest, is_of_key=is_of_key):
             return Refused(current)
         if current is not None and current.previous == headers[messages.OPERATION]:
             # Ours landed, and one who had read it has replaced it since.
@@ -182,10 +185,15 @@ class Committing:
         raise OutcomeUnknownError(name)
 
 
-def _another_took_its_place(current: Message | None, expected: int, *, is_of_key: bool) -> bool:
+def _another_took_its_place(current: Message | None, expected: int, latest: int, *, is_of_key: bool) -> bool:
     """Whether what the key holds proves that a lost try did not land, and never will."""
+    if current is None:
+        return True
+    if current.sequence <= latest + 1:
+        # A lost try that landed would be between the two, and there is no sequence between them.
+        return True
     if is_of_key:
-        return current is not None and current.expected == expected
+        return current.expected == expected
     # The condition was on the prefix: it fails for good once anything newer is there, and the
     # key itself has not moved since.
-    return current is None or current.sequence <= expected
+    return current.sequence <= expected

@@ -93,6 +93,7 @@ class Wire:
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
+            await heed_cancellation(before)
             patience.raise_if_denied()
             raise NotAnswered from None
         await heed_cancellation(before)
