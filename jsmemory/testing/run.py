@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from jsmemory.testing.case import Case
-from jsmemory.testing.harness import Harness, Lacking
+from jsmemory.testing.harness import Harness
 
 H = TypeVar("H", bound=Harness)
 
@@ -107,6 +107,3 @@ def known_gaps(case: Case[H], harness: Callable[[], H]) -> str | None:
     lacks = getattr(harness, "lacks", {})
     missing = [f"no {need}: {lacks[need]}" for need in sorted(case.needs) if need in lacks]
     return "; ".join(missing) or None
-
-
-__all__ = ["Lacking", "Outcome", "Report", "Verdict", "check_case", "known_gaps", "run_case", "run_cases"]

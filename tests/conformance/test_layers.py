@@ -2,13 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 
+import anyio
 import pytest
 
 from jsmemory import EntryNotFoundError, ReadOnlyStoreError, Scope, StaleEntryError, Store
+from jsmemory.backed_store import BackedStore
+from jsmemory.backend import Backend
 from jsmemory.layers.read_only import ReadOnlyStore
 from jsmemory.layers.retry import RetryingStore
 from jsmemory.layers.wrapping import WrappingStore
-from jsmemory.testing import Harness
+from jsmemory.testing import Fault, FaultyBackend, Harness, seeded
 from jsmemory.testing.corpora import DESCRIPTIONS, FOREIGN_VALUES
 from jsmemory.testing.harnesses.in_process import InProcessHarness
 from jsmemory.testing.pytest_cases import store_cases
@@ -29,9 +32,27 @@ class Stacked(InProcessHarness):
         return WrappingStore(RetryingStore(await super().open(require_read_before_update=require_read_before_update)))
 
 
+class Interleaved(InProcessHarness):
+    """Three calls in ten take a while, and the others get on meanwhile."""
+
+    async def drive(self) -> Backend:
+        return FaultyBackend(await super().drive(), seeded(1, [Fault.DELAY], rate=0.3), delay=0.0)
+
+
+class Flickering(InProcessHarness):
+    """Three calls in ten fail without a trace, and are made again."""
+
+    async def open(self, *, require_read_before_update: bool = True) -> Store:
+        backend = FaultyBackend(await self.drive(), seeded(1, [Fault.UNAVAILABLE], rate=0.3))
+        store = BackedStore(backend, require_read_before_update=require_read_before_update)
+        return RetryingStore(store, attempts=20, sleep=lambda _: anyio.sleep(0))
+
+
 test_a_layer_that_adds_nothing = store_cases(Wrapped)
 test_a_layer_that_tries_again = store_cases(Retried)
 test_layers_on_layers = store_cases(Stacked)
+test_a_driver_that_takes_its_time = store_cases(Interleaved)
+test_a_driver_that_fails_now_and_then_below_a_layer_that_tries_again = store_cases(Flickering)
 
 WRITES: dict[str, Callable[[Store, Scope | None], Awaitable[object]]] = {
     "create": lambda store, scope: store.create("new", "about", "text", scope=scope),

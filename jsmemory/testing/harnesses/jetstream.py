@@ -14,7 +14,7 @@ from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend
 from jsmemory.backends.jetstream.backend import JetStreamBackend
 from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET
-from jsmemory.backends.jetstream.wire import Wire
+from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.keys import Prefix
 from jsmemory.store import Store
 from jsmemory.testing.harness import BackendHarness
@@ -91,6 +91,10 @@ class JetStreamHarness(BackendHarness):
             return None
         return None if "KV-Operation" in (message.headers or {}) else message.data or b""
 
+    def between(self, client: Client) -> Connection:
+        """What a store gets of a client that was connected for it; a harness may put something in between."""
+        return client
+
     async def recreate(self) -> None:
         await self._ask(f"STREAM.DELETE.KV_{self._bucket}")
         await make_bucket(self._client, self._bucket, replicas=self._replicas)
@@ -101,7 +105,7 @@ class JetStreamHarness(BackendHarness):
         return await self._stack.enter_async_context(plain_client(*self._urls[turn:], *self._urls[:turn], **options))
 
     async def _bind(self, prefix: str, options: Mapping[str, Any]) -> Backend:
-        wire = Wire(await self._connect(options))
+        wire = Wire(self.between(await self._connect(options)))
         return await JetStreamBackend.bind(
             wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=self._budget
         )
