@@ -94,7 +94,14 @@ class JetStreamBackend(Backend):
             allows_direct=bound.allows_direct,
             doubt=partial(self._examine, bound),
         )
-        self._committing = Committing(self._wire, self._bucket, self._marks, self._reading, bound.value_cap)
+        self._committing = Committing(
+            self._wire,
+            self._bucket,
+            self._marks,
+            self._reading,
+            value_cap=bound.value_cap,
+            markers_expire=bound.allows_ttl,
+        )
         self._places = Places(
             self._listings,
             self._committing,

@@ -40,12 +40,14 @@ class Bound:
         incarnation: Tells it from one that is made later under the same name.
         is_replicated: Whether a read may be answered by a replica that lags.
         allows_direct: Whether it serves direct gets.
+        allows_ttl: Whether a delete marker may expire by itself.
         value_cap: Bytes of headers and value that it takes in one message.
     """
 
     incarnation: str
     is_replicated: bool
     allows_direct: bool
+    allows_ttl: bool
     value_cap: int
 
 
@@ -83,6 +85,7 @@ class Binding:
                 f"unexamined-{secrets.token_hex(16)}",
                 is_replicated=True,
                 allows_direct=True,
+                allows_ttl=False,
                 value_cap=min(MAX_ENTRY_BYTES, self._wire.connection.max_payload),
             )
         self._api_level = api_level_of(await self._ask("INFO", deadline))
@@ -129,6 +132,7 @@ class Binding:
             facts.created,
             facts.replicas > 1,
             facts.allow_direct,
+            facts.allow_ttl,
             min(facts.max_message_size or max_payload, max_payload),
         )
 

@@ -23,6 +23,9 @@ _FIRST_TRY: Final = 1.0
 _LONGEST_TRY: Final = 4.0
 # Seconds for one publish. Short at first, since after the death of a leader the first one is
 # always lost; longer later, for a server that is merely slow.
+_MARKER_LIFE: Final = "1h"
+# How long a delete marker stays where the bucket lets it go: longer than any replica lags and
+# any write is on its way. Elsewhere markers stay until an operator compacts the bucket.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,18 @@ class Committing:
         marks: What this process knows; raised by every write.
         reading: For asking the key after a conflict or a lost answer.
         value_cap: Bytes of headers and value that the bucket takes in one message.
+        markers_expire: Whether the bucket lets a delete marker go by itself.
     """
 
-    def __init__(self, wire: Wire, bucket: str, marks: Marks, reading: Reading, value_cap: int) -> None:
+    def __init__(
+        self, wire: Wire, bucket: str, marks: Marks, reading: Reading, *, value_cap: int, markers_expire: bool
+    ) -> None:
         self._wire = wire
         self._bucket = bucket
         self._marks = marks
         self._reading = reading
         self._value_cap = value_cap
+        self._markers_expire = markers_expire
 
     async def put(
         self, name: str, record: Record, *, expected: int, deadline: Deadline, within: str | None = None
@@ -90,6 +97,8 @@ class Committing:
     async def mark_deleted(self, name: str, *, expected: int, deadline: Deadline) -> Landed | Refused:
         """Store a delete marker in the place of the sequence `expected`; raises what `put` does."""
         headers = self._headers(name, expected, None) | {messages.KV_OPERATION: "DEL"}
+        if self._markers_expire:
+            headers[messages.EXPIRES_AFTER] = _MARKER_LIFE
         return await self._commit(name, b"", headers, expected, deadline)
 
     def _headers(self, name: str, expected: int, within: str | None) -> dict[str, str]:

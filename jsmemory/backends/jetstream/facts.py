@@ -43,6 +43,7 @@ class StreamConfig(msgspec.Struct, frozen=True):
     num_replicas: int = 1
     allow_direct: bool = False
     allow_msg_counter: bool = False
+    allow_msg_ttl: bool = False
     no_ack: bool = False
     sealed: bool = False
     persist_mode: str | None = None
@@ -88,6 +89,11 @@ class StreamFacts(msgspec.Struct, frozen=True):
     def allow_direct(self) -> bool:
         """Whether direct reads are answered; asked for without it, nobody responds."""
         return self.config.allow_direct
+
+    @property
+    def allow_ttl(self) -> bool:
+        """Whether a message may say when it expires, as delete markers do then."""
+        return self.config.allow_msg_ttl
 
     @property
     def max_message_size(self) -> int | None:

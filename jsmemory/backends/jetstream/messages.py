@@ -19,6 +19,7 @@ DESCRIPTION: Final = "Jsm-Desc"
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 KV_OPERATION: Final = "KV-Operation"
+EXPIRES_AFTER: Final = "Nats-TTL"
 MARKER_REASON: Final = "Nats-Marker-Reason"
 
 _HEADERS_AT_MOST: Final = 8 * 1024
