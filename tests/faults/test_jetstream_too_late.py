@@ -6,7 +6,7 @@ import pytest
 from nats.aio.client import Client
 
 from jsmemory.backends.jetstream import JetStreamStore
-from jsmemory.errors import EntryExistsError, StaleEntryError
+from jsmemory.errors import EntryExistsError, OutcomeUnknownError, StaleEntryError
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
 
@@ -88,15 +88,25 @@ async def test_an_update_over_an_edit_that_came_right_after_is_stale(
 
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
-async def test_an_update_of_what_an_operator_has_purged_is_stale(
+async def test_an_update_of_what_an_operator_purges_meanwhile_is_unknown(
     store: JetStreamStore, nc: Client, lossy: LossyConnection, bucket: str, lost: Lost
 ) -> None:
-    """Not even a marker is left: a write that was conditional on a value cannot have landed on nothing."""
+    """Not even a marker is left to tell whether the purge took the old value or the new one."""
+    scope = Scope()
+    await store.create("k", "d", "first", scope=scope)
+    purge = f"$JS.API.STREAM.PURGE.KV_{bucket}"
+    lossy.lose(lost, f"$KV.{bucket}.p.k", then=lambda: nc.request(purge, b"", timeout=2))
+    with pytest.raises(OutcomeUnknownError):
+        await store.update("k", "d", "second", scope=scope)
+    assert await store.list() == ()
+
+
+async def test_an_update_of_what_an_operator_has_purged_is_stale(
+    store: JetStreamStore, nc: Client, bucket: str
+) -> None:
     scope = Scope()
     await store.create("k", "d", "first", scope=scope)
     await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"", timeout=2)
-    lossy.lose(lost, f"$KV.{bucket}.p.k")
     with pytest.raises(StaleEntryError) as refused:
         await store.update("k", "d", "blind", scope=scope)
     assert refused.value.reason == "changed"
-    assert await store.list() == ()

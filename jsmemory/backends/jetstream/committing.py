@@ -197,7 +197,8 @@ class Committing:
 def _another_took_its_place(current: Message | None, expected: int, latest: int, *, is_of_key: bool) -> bool:
     """Whether what the key holds proves that a lost try did not land, and never will."""
     if current is None:
-        return True
+        # The value that the key held was purged, by hand: perhaps it was ours.
+        return not is_of_key
     if current.sequence <= latest + 1:
         # A lost try that landed would be between the two, and there is no sequence between them.
         return True
