@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from jsmemory.backends.file.translate import WRITING, translating
+from jsmemory.backends.file.translate import MEMORY, WRITING, translating
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError, InvalidKeyError, JsMemoryError
 
 PATH = "/srv/secret-customer/notes"
@@ -17,7 +17,7 @@ def refusal_of(code):
         raise OSError(code, os.strerror(code), PATH, None, PATH)
 
     with pytest.raises(JsMemoryError) as refused:
-        translating(WRITING, work)
+        translating(MEMORY, WRITING, work)
     return refused.value
 
 
@@ -71,7 +71,7 @@ def test_a_failure_without_a_number_is_still_the_contracts():
         raise OSError(PATH)
 
     with pytest.raises(BackendUnavailableError) as refused:
-        translating(WRITING, work)
+        translating(MEMORY, WRITING, work)
     assert refused.value.__context__ is None
 
 
@@ -82,7 +82,7 @@ def test_what_succeeds_or_speaks_the_contracts_words_passes_as_it_is():
     def work():
         raise refusal
 
-    assert translating(WRITING, lambda: 7) == 7
+    assert translating(MEMORY, WRITING, lambda: 7) == 7
     with pytest.raises(BackendUnavailableError) as refused:
-        translating(WRITING, work)
+        translating(MEMORY, WRITING, work)
     assert refused.value is refusal

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from jsmemory.backends.file.regular import is_there
+from jsmemory.errors import OutcomeUnknownError
 
 STAGED: Final = ".tmp-"
 """How the name of a staged file begins. No key does: a key has no leading dot."""
@@ -54,6 +55,22 @@ def settle(directory: int) -> None:
     except OSError as refusal:
         if refusal.errno not in _NO_DIRECTORY_SYNC:
             raise
+
+
+def settle_write(directory: int, key: str) -> None:
+    """
+    Force the name of what was just written to the disk.
+
+    Raises:
+        OutcomeUnknownError: the write can be seen, but nobody knows whether it would outlast a power cut.
+    """
+    try:
+        settle(directory)
+    except OSError:
+        pass
+    else:
+        return
+    raise OutcomeUnknownError(key)
 
 
 def discard(directory: int, staged: Iterable[str]) -> None:

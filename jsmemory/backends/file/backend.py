@@ -2,29 +2,25 @@
 
 import hashlib
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final, TypeVar
-
-from anyio import from_thread, to_thread
+from typing import Final
 
 from jsmemory.backend import Backend, Keyspace, Record, Stored
 from jsmemory.backends.file import listing, regular
-from jsmemory.backends.file.atomic import discard, put_new, put_over, settle
+from jsmemory.backends.file.atomic import discard, put_new, put_over, settle_write
 from jsmemory.backends.file.directory import Directory, census, has_twin, name_of
 from jsmemory.backends.file.locking import locked
 from jsmemory.backends.file.realm import Identity, recognise
-from jsmemory.backends.file.translate import OPENING, READING, WRITING, translating
+from jsmemory.backends.file.threads import Waiting, in_thread
+from jsmemory.backends.file.translate import MEMORY, OPENING, READING, WRITING
 from jsmemory.entries import Item
 from jsmemory.errors import (
     BackendError,
-    BackendUnavailableError,
     EntryExistsError,
     InvalidKeyError,
     InvalidOptionsError,
-    OutcomeUnknownError,
     StaleEntryError,
     StoreFullError,
 )
@@ -39,9 +35,6 @@ _TWIN: Final = (
     "The key differs only in case from one that is there, and this file system cannot tell the two apart. "
     "Choose another key"
 )
-
-_T = TypeVar("_T")
-_Waiting = Callable[[], None]
 
 _REVISION_LENGTH: Final = 32
 # Hex digits of a SHA-256: 128 bits, so that no two values of a key ever share one.
@@ -79,30 +72,30 @@ class FileBackend(Backend):
             BackendUnavailableError: the disk is full or failing.
         """
         backend = cls(Directory.of(directory, prefix), ignores_case=ignores_case)
-        await _in_thread(OPENING, backend._open)
+        await in_thread(MEMORY, OPENING, backend._open)
         return backend
 
     def describe(self) -> Keyspace:
         return Keyspace(NAME, "", self._identity.realm)
 
     async def scan(self) -> Sequence[Item]:
-        return await _in_thread(READING, self._scan)
+        return await in_thread(MEMORY, READING, self._scan)
 
     async def load(self, key: str) -> Stored | None:
-        return await _in_thread(READING, partial(self._load, key))
+        return await in_thread(MEMORY, READING, partial(self._load, key))
 
     async def insert(self, key: str, record: Record, *, capacity: int) -> str:
-        return await _in_thread(WRITING, partial(self._insert, key, record.value, capacity))
+        return await in_thread(MEMORY, WRITING, partial(self._insert, key, record.value, capacity))
 
     async def replace(self, key: str, record: Record, *, expected: str) -> str:
-        return await _in_thread(WRITING, partial(self._replace, key, record.value, expected))
+        return await in_thread(MEMORY, WRITING, partial(self._replace, key, record.value, expected))
 
     async def remove(self, key: str) -> bool:
-        return await _in_thread(WRITING, partial(self._remove, key))
+        return await in_thread(MEMORY, WRITING, partial(self._remove, key))
 
     # -- In the worker thread ---------------------------------------------------------------
 
-    def _open(self, waiting: _Waiting) -> None:
+    def _open(self, waiting: Waiting) -> None:
         self._directory.make()
         with self._opened(waiting) as directory:
             if self._folds_case and self._directory.twin_of_prefix():
@@ -115,16 +108,16 @@ class FileBackend(Backend):
                 with suppress(OSError, BackendError), locked(directory, waiting=waiting):
                     discard(directory, census(directory).staged)
 
-    def _scan(self, waiting: _Waiting) -> list[Item]:
+    def _scan(self, waiting: Waiting) -> list[Item]:
         with self._opened(waiting) as directory:
             return list(listing.items(directory, listing.keys(directory, waiting=waiting)))
 
-    def _load(self, key: str, waiting: _Waiting) -> Stored | None:
+    def _load(self, key: str, waiting: Waiting) -> Stored | None:
         with self._opened(waiting) as directory:
             content = self._read(directory, key)
         return None if content is None else Stored(content.value, _revision_of(content.value))
 
-    def _insert(self, key: str, value: bytes, capacity: int, waiting: _Waiting) -> str:
+    def _insert(self, key: str, value: bytes, capacity: int, waiting: Waiting) -> str:
         with self._writing(waiting) as directory:
             found = census(directory)
             discard(directory, found.staged)
@@ -137,34 +130,34 @@ class FileBackend(Backend):
             if not put_new(directory, name_of(key), value):
                 # What lies there is no entry, or a program that takes no lock was quicker.
                 raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(_OBSTACLE)
-            _settle(directory, key)
+            settle_write(directory, key)
         return _revision_of(value)
 
-    def _replace(self, key: str, value: bytes, expected: str, waiting: _Waiting) -> str:
+    def _replace(self, key: str, value: bytes, expected: str, waiting: Waiting) -> str:
         with self._writing(waiting) as directory:
             content = self._read(directory, key)
             if content is None or _revision_of(content.value) != expected:
                 raise StaleEntryError(key, "changed")
             put_over(directory, name_of(key), value, mode=content.mode)
-            _settle(directory, key)
+            settle_write(directory, key)
         return _revision_of(value)
 
-    def _remove(self, key: str, waiting: _Waiting) -> bool:
+    def _remove(self, key: str, waiting: Waiting) -> bool:
         with self._writing(waiting) as directory:
             if not self._holds(directory, key):
                 return False
             os.unlink(name_of(key), dir_fd=directory)
-            _settle(directory, key)
+            settle_write(directory, key)
         return True
 
     @contextmanager
-    def _opened(self, waiting: _Waiting) -> Iterator[int]:
+    def _opened(self, waiting: Waiting) -> Iterator[int]:
         with self._directory.opened() as directory:
             self._identity = recognise(directory, self._identity, waiting=waiting)
             yield directory
 
     @contextmanager
-    def _writing(self, waiting: _Waiting) -> Iterator[int]:
+    def _writing(self, waiting: Waiting) -> Iterator[int]:
         with self._opened(waiting) as directory, locked(directory, waiting=waiting):
             yield directory
 
@@ -182,39 +175,6 @@ class FileBackend(Backend):
     def _is_exact(self, directory: int, name: str) -> bool:
         # Such a file system opens `Build.md` when asked for `build.md`; its list of names tells.
         return not self._folds_case or name in os.listdir(directory)
-
-
-async def _in_thread(permission: str, work: Callable[[_Waiting], _T]) -> _T:
-    """
-    Do `work` in a worker thread, to its end: a cancelled call leaves the old value or the new one.
-
-    Only the wait for the lock is cut short by a cancellation, so that a call that was given up
-    does not write long afterwards.
-    """
-    called_off = threading.Event()
-
-    def waiting() -> None:
-        from_thread.check_cancelled()
-        if called_off.is_set():
-            raise BackendUnavailableError("The call was cancelled while it waited for another writer.")
-
-    try:
-        return await to_thread.run_sync(translating, permission, partial(work, waiting))
-    except BaseException:
-        # A task that asyncio itself cancels leaves at once, and its thread behind.
-        called_off.set()
-        raise
-
-
-def _settle(directory: int, key: str) -> None:
-    try:
-        settle(directory)
-    except OSError:
-        pass
-    else:
-        return
-    # The write can be seen, but nobody knows whether it would outlast a power cut.
-    raise OutcomeUnknownError(key)
 
 
 def _revision_of(value: bytes) -> str:

@@ -1,22 +1,19 @@
 """A journal in a directory."""
 
 import os
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
-from anyio import from_thread, to_thread
 
-from jsmemory.backends.file.atomic import settle
+from jsmemory.backends.file.atomic import settle_write
 from jsmemory.backends.file.directory import Directory
+from jsmemory.backends.file.threads import Waiting, in_thread
 from jsmemory.errors import (
     BackendError,
-    BackendUnavailableError,
     JournalCorruptError,
-    OutcomeUnknownError,
     RunClaimedError,
     RunExistsError,
     RunNotFoundError,
@@ -24,14 +21,12 @@ from jsmemory.errors import (
 from jsmemory.journal import records
 from jsmemory.journal.file import lines
 from jsmemory.journal.file.opening import SUFFIX, locked, name_of, open_to_read
-from jsmemory.journal.file.refusals import OPENING, READING, WRITING, translating
+from jsmemory.journal.file.refusals import JOURNAL, OPENING, READING, WRITING
 from jsmemory.journal.journal import Journal, RunLine, Tail
 from jsmemory.journal.records import Record
 from jsmemory.journal.replay import Line, Replay, replay, status_in
 from jsmemory.keys import is_legal_key, validate_key
 
-_T = TypeVar("_T")
-_Waiting = Callable[[], None]
 _Unreadable: Final = (msgspec.DecodeError, UnicodeDecodeError)
 
 
@@ -60,41 +55,43 @@ class FileJournal(Journal):
             BackendUnavailableError: the disk is full or failing.
         """
         journal = cls(Directory.of(directory, ""))
-        await _in_thread(OPENING, journal._open)
+        await in_thread(JOURNAL, OPENING, journal._open)
         return journal
 
     async def begin(self, run_id: str, record: Record) -> Tail:
         validate_key(run_id)
-        return await _in_thread(WRITING, partial(self._begin, run_id, record.id, records.encode(record)))
+        return await in_thread(JOURNAL, WRITING, partial(self._begin, run_id, record.id, records.encode(record)))
 
     async def append(self, run_id: str, record: Record, *, after: Tail) -> Tail:
         validate_key(run_id)
-        return await _in_thread(WRITING, partial(self._append, run_id, record.id, records.encode(record), after))
+        return await in_thread(
+            JOURNAL, WRITING, partial(self._append, run_id, record.id, records.encode(record), after)
+        )
 
     async def last(self, run_id: str) -> tuple[Tail, Record] | None:
         validate_key(run_id)
-        return await _in_thread(READING, partial(self._last, run_id))
+        return await in_thread(JOURNAL, READING, partial(self._last, run_id))
 
     async def pages(self, run_id: str, *, until: Tail | None = None) -> AsyncIterator[Sequence[Line]]:
         validate_key(run_id)
         at = seen = 0
         end = None if until is None else until.place
-        while page := await _in_thread(READING, partial(self._page, run_id, at, seen, end)):
+        while page := await in_thread(JOURNAL, READING, partial(self._page, run_id, at, seen, end)):
             yield page
             at, seen = lines.behind(page[-1]), seen + len(page)
 
     async def runs(self) -> tuple[RunLine, ...]:
-        found = await _in_thread(READING, self._runs)
+        found = await in_thread(JOURNAL, READING, self._runs)
         return tuple(sorted(found, key=lambda run: (-run.updated, run.run_id)))
 
     # -- In the worker thread ---------------------------------------------------------------
 
-    def _open(self, waiting: _Waiting) -> None:
+    def _open(self, waiting: Waiting) -> None:
         self._directory.make()
         with self._directory.opened():
             pass
 
-    def _begin(self, run_id: str, record_id: str, line: bytes, waiting: _Waiting) -> Tail:
+    def _begin(self, run_id: str, record_id: str, line: bytes, waiting: Waiting) -> Tail:
         with (
             self._directory.opened() as directory,
             locked(directory, name_of(run_id), make=True, waiting=waiting) as file,
@@ -104,10 +101,10 @@ class FileJournal(Journal):
             if lines.end_of(file):
                 raise RunExistsError(run_id)
             end = lines.add(file, 0, line)
-            _settle(directory, run_id)
+            settle_write(directory, run_id)
         return Tail(end, record_id)
 
-    def _append(self, run_id: str, record_id: str, line: bytes, after: Tail, waiting: _Waiting) -> Tail:
+    def _append(self, run_id: str, record_id: str, line: bytes, after: Tail, waiting: Waiting) -> Tail:
         with (
             self._directory.opened() as directory,
             locked(directory, name_of(run_id), make=False, waiting=waiting) as file,
@@ -119,7 +116,7 @@ class FileJournal(Journal):
                 raise RunClaimedError(run_id)
             return Tail(lines.add(file, end, line), record_id)
 
-    def _last(self, run_id: str, waiting: _Waiting) -> tuple[Tail, Record] | None:
+    def _last(self, run_id: str, waiting: Waiting) -> tuple[Tail, Record] | None:
         with self._reading(run_id) as file:
             end = 0 if file is None else lines.end_of(file)
             if file is None or not end:
@@ -138,7 +135,7 @@ class FileJournal(Journal):
                 raise RunNotFoundError(run_id)
             return Tail(end, record.id), record
 
-    def _page(self, run_id: str, at: int, seen: int, until: int | None, waiting: _Waiting) -> list[Line]:
+    def _page(self, run_id: str, at: int, seen: int, until: int | None, waiting: Waiting) -> list[Line]:
         with self._reading(run_id) as file:
             return [] if file is None or at == until else lines.page_at(file, run_id, at, seen, until)
 
@@ -152,7 +149,7 @@ class FileJournal(Journal):
             if file is not None:
                 os.close(file)
 
-    def _runs(self, waiting: _Waiting) -> list[RunLine]:
+    def _runs(self, waiting: Waiting) -> list[RunLine]:
         with self._directory.opened() as directory, os.scandir(directory) as found:
             names = [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
         runs = []
@@ -162,7 +159,7 @@ class FileJournal(Journal):
                 runs.append(line)
         return runs
 
-    def _run(self, run_id: str, waiting: _Waiting) -> RunLine | None:
+    def _run(self, run_id: str, waiting: Waiting) -> RunLine | None:
         try:
             last = self._last(run_id, waiting)
             if last is None:
@@ -179,35 +176,3 @@ class FileJournal(Journal):
 def _replayed(file: int, run_id: str) -> records.Status | None:
     state = replay(run_id, (line for page in lines.pages(file, run_id) for line in page))
     return None if state is None else state.status
-
-
-def _settle(directory: int, run_id: str) -> None:
-    try:
-        settle(directory)
-    except OSError:
-        pass
-    else:
-        return
-    # The run can be seen, but nobody knows whether it would outlast a power cut.
-    raise OutcomeUnknownError(run_id)
-
-
-async def _in_thread(permission: str, work: Callable[[_Waiting], _T]) -> _T:
-    """
-    Do `work` in a worker thread, to its end: a cancelled append has landed whole, or not at all.
-
-    Only the wait for the lock is cut short by a cancellation.
-    """
-    called_off = threading.Event()
-
-    def waiting() -> None:
-        from_thread.check_cancelled()
-        if called_off.is_set():
-            raise BackendUnavailableError("The call was cancelled while it waited for another writer.")
-
-    try:
-        return await to_thread.run_sync(translating, permission, partial(work, waiting))
-    except BaseException:
-        # A task that asyncio itself cancels leaves at once, and its thread behind.
-        called_off.set()
-        raise
