@@ -1,13 +1,16 @@
 """A bucket on a real server, or on a cluster."""
 
+import asyncio
 import json
 import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import NoRespondersError
 from nats.js.errors import NotFoundError
 
 from jsmemory.backed_store import BackedStore
@@ -19,6 +22,9 @@ from jsmemory.keys import Prefix
 from jsmemory.store import Store
 from jsmemory.testing.harness import BackendHarness
 from jsmemory.testing.servers import make_bucket, plain_client
+
+_PATIENCE: Final = 10.0
+# Seconds for what the harness itself asks of a server.
 
 
 class JetStreamHarness(BackendHarness):
@@ -78,7 +84,8 @@ class JetStreamHarness(BackendHarness):
         return BackedStore(await self._bind(f"{self._prefix}-too", self._operator))
 
     async def plant(self, name: str, value: bytes) -> None:
-        reply = await self._client.request(self._subject(name), value, timeout=10)
+        async with asyncio.timeout(_PATIENCE):
+            reply = await self._ask_until_heard(self._subject(name), value)
         answer = json.loads(reply.data)
         if "error" in answer:
             raise RuntimeError(f"The server refused the planted value with error {answer['error'].get('err_code')}.")
@@ -110,8 +117,16 @@ class JetStreamHarness(BackendHarness):
             wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=self._budget
         )
 
+    async def _ask_until_heard(self, subject: str, payload: bytes) -> Msg:
+        # Replicas of a new bucket are not there at once; a store has the patience for that itself.
+        while True:
+            try:
+                return await self._client.request(subject, payload, timeout=_PATIENCE)
+            except NoRespondersError:
+                await asyncio.sleep(0.02)
+
     async def _ask(self, operation: str) -> None:
-        await self._client.request(f"$JS.API.{operation}", b"", timeout=10)
+        await self._client.request(f"$JS.API.{operation}", b"", timeout=_PATIENCE)
 
     def _subject(self, name: str) -> str:
         return f"$KV.{self._bucket}.{Prefix(self._prefix).join(name)}"
