@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from jsmemory.backends.file import locking
 from jsmemory.errors import (
     AccessDeniedError,
     BackendUnavailableError,
@@ -23,7 +24,6 @@ from jsmemory.errors import (
 from jsmemory.journal import records
 from jsmemory.journal.claiming import claim, start
 from jsmemory.journal.file import FileJournal
-from jsmemory.journal.file import opening as file_opening
 from jsmemory.journal.journal import Tail
 from jsmemory.scope import Scope
 
@@ -304,7 +304,7 @@ async def test_an_append_waits_for_the_lock_and_no_reader_does(journal: FileJour
 
 
 async def test_a_holder_that_hangs_is_said(journal: FileJournal, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_opening, "PATIENCE", 0.05)
+    monkeypatch.setattr(locking, "PATIENCE", 0.05)
     tail = await start(journal, "night")
     holder = os.open(file, os.O_RDWR)
     fcntl.flock(holder, fcntl.LOCK_EX)

@@ -1,10 +1,10 @@
 """
 One writer at a time, across threads and processes.
 
-An advisory lock of the kernel on a file in the directory: it ends with its holder, however
-the holder ends, so a dead process blocks nobody. The file is reached through the open
-directory, never through a path: who holds the lock holds it of the directory at hand, not
-of one that was put in its place.
+An advisory lock of the kernel on a file: it ends with its holder, however the holder ends,
+so a dead process blocks nobody. A directory is locked by a file in it, which is reached
+through the open directory, never through a path: who holds the lock holds it of the directory
+at hand, not of one that was put in its place.
 """
 
 import errno
@@ -14,7 +14,8 @@ import random
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Final
 
 from jsmemory.backends.file.translate import DENIED
@@ -45,8 +46,7 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
-@contextmanager
-def locked(directory: int, *, waiting: Callable[[], None], shared: bool = False) -> Iterator[None]:
+def locked(directory: int, *, waiting: Callable[[], None], shared: bool = False) -> AbstractContextManager[int | None]:
     """
     Hold the lock of an open directory.
 
@@ -60,22 +60,46 @@ def locked(directory: int, *, waiting: Callable[[], None], shared: bool = False)
         IncompleteListingError: somebody held it for ten seconds, and it was to be shared.
         OSError: the lock file is missing and may not be made.
     """
-    file = _acquire(directory, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, waiting)
+    too_long = IncompleteListingError if shared else _hangs
+    return held(partial(_open, directory), waiting=waiting, too_long=too_long, shared=shared)
+
+
+@contextmanager
+def held(
+    opening: Callable[[], int | None],
+    *,
+    waiting: Callable[[], None],
+    too_long: Callable[[], BackendError],
+    shared: bool = False,
+) -> Iterator[int | None]:
+    """
+    Hold the lock of a file, and give its descriptor.
+
+    Args:
+        opening: Opens the file; asked again where the file was removed before it was locked.
+            Where it gives None there is nothing to hold.
+        waiting: Called between tries; it may raise to give up.
+        too_long: What to raise when somebody held it for ten seconds.
+        shared: Hold it together with others who share it.
+    """
+    file = _acquire(opening, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, waiting, too_long)
     try:
-        yield
+        yield file
     finally:
-        _release(file)
+        if file is not None:
+            _release(file)
 
 
-def _acquire(directory: int, kind: int, waiting: Callable[[], None]) -> int:
+def _acquire(
+    opening: Callable[[], int | None], kind: int, waiting: Callable[[], None], too_long: Callable[[], BackendError]
+) -> int | None:
     deadline = time.monotonic() + PATIENCE
-    while True:
-        file = _open(directory)
+    while (file := opening()) is not None:
         _open_locks.add(file)
         try:
             while not _try(file, kind):
                 if time.monotonic() > deadline:
-                    raise _held_too_long(kind)
+                    raise too_long()
                 time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - a pause is no secret
                 waiting()
             if os.fstat(file).st_nlink:
@@ -85,12 +109,17 @@ def _acquire(directory: int, kind: int, waiting: Callable[[], None]) -> int:
             raise
         # Somebody removed the file while we waited: others lock its successor.
         _release(file)
+    return None
 
 
-def _held_too_long(kind: int) -> BackendError:
-    if kind == fcntl.LOCK_SH:
-        return IncompleteListingError()
-    return BackendUnavailableError("Another writer holds the memory directory and does not let go.")
+def _try(file: int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError as refusal:
+        if refusal.errno in _BUSY:
+            return False
+        raise
+    return True
 
 
 def _release(file: int) -> None:
@@ -100,6 +129,10 @@ def _release(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
     finally:
         os.close(file)
+
+
+def _hangs() -> BackendError:
+    return BackendUnavailableError("Another writer holds the memory directory and does not let go.")
 
 
 def _open(directory: int) -> int:
@@ -128,13 +161,3 @@ def _open_as_it_is(directory: int, refusal: OSError) -> int:
     except FileNotFoundError:
         pass
     raise refusal
-
-
-def _try(file: int, kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except OSError as refusal:
-        if refusal.errno in _BUSY:
-            return False
-        raise
-    return True
