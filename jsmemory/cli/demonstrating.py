@@ -39,9 +39,10 @@ def demonstrate(
     It runs a JetStream server of its own; nothing in the folder is written, and nothing is
     left behind. Worker processes share the text files: each file gets an entry, and all of
     them a line in one shared entry, the index. Two workers are killed with SIGKILL and
-    replaced; one hands the snapshot of its scope to a new process, which goes on by that
-    authority. At the end files, entries and index are compared. What is lost makes the exit
-    code 1. Links, binary files, and files beyond the first thousand are passed over.
+    replaced. One suspends its run and is killed after that: a new process resumes the run by
+    its name, from a journal on the same server, and overwrites what it had read before it reads
+    anything. At the end files, entries and index are compared. What is lost makes the exit code
+    1. Links, binary files, and files beyond the first thousand are passed over.
     """
     from jsmemory.cli.demo.gathering import gather
     from jsmemory.cli.demo.show import show
@@ -58,7 +59,7 @@ def demonstrate(
         _draw(shown)
     if not shown.is_good:
         if not choice.as_json:
-            screen.talk(f"Lost: {', '.join(shown.lost[:_SHOWN_KEYS]) or 'the authority of a scope'}. Please report it.")
+            screen.talk(f"Lost: {', '.join(shown.lost[:_SHOWN_KEYS]) or 'the authority of a run'}. Please report it.")
         raise typer.Exit(ExitCode.REFUSED)
 
 
@@ -101,7 +102,7 @@ def _draw(shown: "Shown") -> None:
         ("writes", shown.writes, f"by {shown.processes} processes, {shown.workers} at a time"),
         ("conflicts", shown.conflicts, "refused, and tried again"),
         ("killed", shown.killed, "with SIGKILL, and replaced"),
-        ("handed over", shown.handed_over, "a scope to a new process"),
+        ("handed over", shown.handed_over, "a run: suspended, killed, resumed by a new process"),
         ("lost updates", len(shown.lost), "counted from the index against the files"),
         ("time", f"{shown.seconds:.1f} s", ""),
     ]

@@ -3,8 +3,7 @@
 import os
 from typing import Any
 
-from jsmemory import Scope, Store
-from jsmemory.cli.demo import index, worker
+from jsmemory.cli.demo import index, keeping, worker
 
 
 class TornIndex(index.Index):
@@ -19,33 +18,39 @@ class TornIndex(index.Index):
             await self._store.update(index.KEY, index.DESCRIPTION, index.text_of(lines), scope=self._scope)
 
 
-class ForgetfulWorker(worker.Worker):
+class ForgetfulKeeper(keeping.Keeper):
     """Deletes a note that it has kept."""
-
-    def __init__(self, store: Store, *rest: Any) -> None:
-        super().__init__(store, *rest)
-        self._where = store
 
     async def _keep(self, task: Any) -> None:
         await super()._keep(task)
         if task.key.startswith("0002"):
-            await self._where.delete(task.key, scope=None)
+            await self._run.store.delete(task.key, scope=None)
 
 
-class UnauthorisedScope(Scope):
-    """Cannot be restored."""
+class UnauthorisedKeeper(keeping.Keeper):
+    """Suspends its run without the authority that the run had."""
 
-    def restore(self, snapshot: object) -> str | None:
-        return super().restore(None)
+    async def _suspend(self) -> None:
+        await self._run.rotate()
+        await super()._suspend()
+
+
+class ObliviousKeeper(keeping.Keeper):
+    """Leaves out of the journal where it stood."""
+
+    async def _suspend(self) -> None:
+        await self._run.suspend()
 
 
 match os.environ["JSMEMORY_SABOTAGE"]:
     case "index":
-        worker.Index = TornIndex  # type: ignore[misc]
+        keeping.Index = TornIndex  # type: ignore[attr-defined]
     case "note":
-        worker.Worker = ForgetfulWorker  # type: ignore[misc]
+        worker.Keeper = ForgetfulKeeper  # type: ignore[attr-defined]
     case "scope":
-        worker.Scope = UnauthorisedScope  # type: ignore[misc]
+        worker.Keeper = UnauthorisedKeeper  # type: ignore[attr-defined]
+    case "record":
+        worker.Keeper = ObliviousKeeper  # type: ignore[attr-defined]
 
 if __name__ == "__main__":
     worker.main()

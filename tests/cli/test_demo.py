@@ -87,7 +87,7 @@ def test_an_almost_empty_folder_is_no_failure(shell: Any, files: int, killed: in
     assert (document["files"], document["lost"], document["killed"]) == (files, 0, killed)
 
 
-@pytest.mark.parametrize("harm", ["index", "note", "scope"])
+@pytest.mark.parametrize("harm", ["index", "note", "scope", "record"])
 def test_a_loss_is_found_out(shell: Any, harm: str) -> None:
     """A demo that shows 0 whatever happens would prove nothing."""
     fill(shell.folder / "tree", 6)
@@ -104,7 +104,7 @@ def test_a_loss_is_found_out(shell: Any, harm: str) -> None:
         environment={"PYTHONPATH": str(shell.folder), "JSMEMORY_SABOTAGE": harm},
     )
     assert told.code == 1, told
-    if harm == "scope":
+    if harm in ("scope", "record"):
         assert (told.json["lost"], told.json["authority_held"]) == (0, False)
     else:
         assert told.json["lost"] == 1

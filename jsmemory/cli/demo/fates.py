@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Kind = Literal["kill", "hand over"]
+Kind = Literal["kill", "suspend"]
 
-ALL: Final[tuple[Kind, ...]] = ("kill", "kill", "hand over")
+ALL: Final[tuple[Kind, ...]] = ("kill", "kill", "suspend")
 """What happens in every demo."""
 
 _LONGEST_DELAY: Final = 0.006
@@ -21,7 +21,7 @@ class Fate:
     What happens to one worker.
 
     Attributes:
-        kind: ``kill``, by SIGKILL; or ``hand over``, asked to stop so that another goes on.
+        kind: ``kill``, by SIGKILL; or ``suspend``, asked to suspend its run, and killed after that.
         at: With which of its files, counted from 1.
         delay: Seconds after it has begun with that file.
     """

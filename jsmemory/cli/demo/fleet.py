@@ -12,22 +12,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 import jsmemory
 from jsmemory import BackendUnavailableError
 from jsmemory.cli.demo.fates import Fate
 from jsmemory.cli.demo.gathering import File
 from jsmemory.cli.demo.wording import (
-    HAND_OVER,
+    COMPLETE,
     LINE_LIMIT,
+    SUSPEND,
     Began,
+    Beginning,
+    Completed,
     Event,
     Failed,
     Finished,
-    HandedOver,
-    Inheritance,
     Job,
     Kept,
     Resumed,
+    Suspended,
     Task,
     Unreadable,
     decode_event,
@@ -50,10 +54,10 @@ class Tally:
         unreadable: The keys of those that could not be read any more.
         writes: Stored values.
         conflicts: Updates that were refused because another worker came first, and tried again.
-        killed: Workers that were killed on the way.
-        handed_over: Workers that were stopped and gave their scope to a new process.
+        killed: Workers that were killed at work.
+        handed_over: Runs that were suspended and whose process was then killed, for a new one to resume.
         started: Processes.
-        authority_held: For each successor, whether the authority that it inherited still held.
+        authority_held: For each that was resumed, whether it still had its authority.
     """
 
     kept: set[str] = field(default_factory=set)
@@ -73,6 +77,7 @@ class Fleet:
     Args:
         server: Where they connect.
         bucket: Where they keep notes.
+        stream: Where their runs are recorded.
         identity: Whose notes.
         folder: Where the files are.
         environment: Of every worker.
@@ -84,12 +89,13 @@ class Fleet:
         *,
         server: str,
         bucket: str,
+        stream: str,
         identity: str,
         folder: Path,
         environment: Mapping[str, str],
         on_progress: Callable[[Tally], None],
     ) -> None:
-        self._job = Job(server, bucket, identity, os.fsencode(folder), ())
+        self._job = Job(server, bucket, stream, identity, os.fsencode(folder))
         self._environment = dict(environment) | {"PYTHONPATH": _python_path(environment)}
         self._on_progress = on_progress
         self.tally = Tally()
@@ -103,39 +109,44 @@ class Fleet:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                for share, own in zip(shares, fates, strict=True):
-                    group.create_task(self._see_through(share, own))
+                for number, (share, own) in enumerate(zip(shares, fates, strict=True), 1):
+                    group.create_task(self._see_through(f"worker-{number}", share, own))
         except* BackendUnavailableError as failures:
             raise failures.exceptions[0] from None
         return self.tally
 
-    async def _see_through(self, share: Sequence[File], fates: deque[Fate]) -> None:
+    async def _see_through(self, run_id: str, share: Sequence[File], fates: deque[Fate]) -> None:
         tasks = tuple(Task(file.key, os.fsencode(file.name)) for file in share)
-        inheritance: Inheritance | None = None
+        beginning: Beginning = "start"
         deaths = 0
         while True:
             fate = fates.popleft() if fates else None
-            job = Job(self._job.server, self._job.bucket, self._job.identity, self._job.folder, tasks, inheritance)
+            job = msgspec.structs.replace(self._job, tasks=tasks, run_id=run_id, beginning=beginning)
             async with self._process(job) as process:
                 life = _Life(process, fate, self._hear)
                 last = await life.run()
-            inheritance = None
-            if isinstance(last, Finished):
-                return
-            if isinstance(last, Failed):
-                raise BackendUnavailableError(last.message, "See what it says, then run the demo again.")
-            if isinstance(last, HandedOver):
-                inheritance = last.inheritance
-                done = self.tally.kept | self.tally.unreadable
-                tasks = tuple(task for task in tasks if task.key not in done or task.key == inheritance.last)
-                self.tally.handed_over += 1
-            elif life.is_struck:
-                # The next one redoes the share from its beginning: what is done is found done.
-                self.tally.killed += 1
-            else:
-                deaths += 1
-                if deaths > _UNASKED_DEATHS:
-                    raise BackendUnavailableError("A worker was ended again and again.", "Run with fewer --workers.")
+                if isinstance(last, Suspended):
+                    # What the next one needs is in the journal, or it is lost.
+                    _kill(process)
+            match last:
+                case Completed():
+                    return
+                case Failed(_, message):
+                    raise BackendUnavailableError(message, "See what it says, then run the demo again.")
+                case Suspended():
+                    self.tally.handed_over += 1
+                    beginning = "resume"
+                case _ if life.is_struck:
+                    # The next one redoes the share from its beginning: what is done is found done.
+                    self.tally.killed += 1
+                    beginning = "take over"
+                case _:
+                    deaths += 1
+                    if deaths > _UNASKED_DEATHS:
+                        raise BackendUnavailableError(
+                            "A worker was ended again and again.", "Run with fewer --workers."
+                        )
+                    beginning = "take over"
 
     @asynccontextmanager
     async def _process(self, job: Job) -> AsyncIterator[asyncio.subprocess.Process]:
@@ -193,7 +204,7 @@ class _Life:
         Listen until the end.
 
         Returns:
-            The last word: `Finished`, `HandedOver` or `Failed`; None where it died without one.
+            The last word: `Completed`, `Suspended` or `Failed`; None where it died without one.
         """
         striking: asyncio.Task[None] | None = None
         try:
@@ -201,10 +212,12 @@ class _Life:
                 event = decode_event(line)
                 self._hear(event)
                 self._begun += isinstance(event, Began)
-                if isinstance(event, HandedOver | Failed) or (isinstance(event, Finished) and self._fate is None):
+                if isinstance(event, Completed | Suspended | Failed):
                     return event
-                is_time = self._fate is not None and (self._begun == self._fate.at or isinstance(event, Finished))
-                if self._fate is not None and is_time and striking is None:
+                if self._fate is None:
+                    if isinstance(event, Finished):
+                        _order(self._process, COMPLETE)
+                elif striking is None and (self._begun == self._fate.at or isinstance(event, Finished)):
                     # Also where it had less to do than fate thought: one that waits can be killed as well.
                     striking = asyncio.create_task(self._strike(self._fate))
             return None
@@ -218,7 +231,7 @@ class _Life:
         if fate.kind == "kill":
             _kill(self._process)
         else:
-            _order(self._process, HAND_OVER)
+            _order(self._process, SUSPEND)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

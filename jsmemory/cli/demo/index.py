@@ -38,8 +38,8 @@ class Index:
     Args:
         store: Where it is.
         scope: The worker's authority.
-        known: The text that the worker's predecessor knew. The scope that came with it is what
-            authorises to replace it; without, the index is read before the first update.
+        known: The text that was known when the run was suspended. The scope that came back with
+            it is what authorises to replace it; without, the index is read before the first update.
     """
 
     def __init__(self, store: Store, scope: Scope, known: str | None = None) -> None:

@@ -13,8 +13,10 @@ from jsmemory.cli.demo.fleet import Fleet, Tally
 from jsmemory.cli.demo.gathering import Gathered
 from jsmemory.cli.demo.verifying import verify
 from jsmemory.cli.embedded import embedded_bucket
+from jsmemory.testing.streams import make_stream
 
 BUCKET: Final = "demo"
+STREAM: Final = "demo-runs"
 IDENTITY: Final = "fleet"
 
 Progressed = Callable[[Tally], None]
@@ -32,8 +34,8 @@ class Shown:
         conflicts: Updates that were refused, and tried again.
         lost: The keys of files whose note or line in the index is missing at the end.
         killed: Workers that were killed with SIGKILL and replaced.
-        handed_over: Workers that gave their scope to a new process.
-        authority_held: Whether every scope that was handed over still authorised its new holder.
+        handed_over: Runs that were suspended, and resumed by a new process.
+        authority_held: Whether each of them still had its authority.
         workers: How many worked at a time.
         processes: How many were started in all.
         passed_over: Files that were, by the reason.
@@ -82,9 +84,11 @@ async def show(folder: Path, gathered: Gathered, workers: int, on_progress: Prog
     workers = min(workers, len(files))
     shares = [files[number::workers] for number in range(workers)]
     async with embedded_bucket(BUCKET) as embedded:
+        await make_stream(embedded.url, STREAM)
         fleet = Fleet(
             server=embedded.url,
             bucket=BUCKET,
+            stream=STREAM,
             identity=IDENTITY,
             folder=folder,
             environment=embedded.environment,

@@ -1,29 +1,26 @@
-"""What the parent and its workers say to each other, a JSON line each."""
+"""
+What the parent and its workers say to each other, a JSON line each.
 
-from typing import Any, Final
+Between two processes of one run nothing is said by way of the parent: what the first leaves to
+the second is in the journal.
+"""
+
+from typing import Final, Literal
 
 import msgspec
 
-HAND_OVER: Final = b"hand over\n"
-"""Said to a worker: finish the file in hand, give out what you hold, and end."""
+SUSPEND: Final = b"suspend\n"
+"""Said to a worker: finish the file in hand, and suspend the run."""
+
+COMPLETE: Final = b"complete\n"
+"""Said to a worker that has finished: leave the run, and end."""
 
 LINE_LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of a line: a thousand names, or a whole index, and room."""
+"""Bytes of a line: a thousand names, and room."""
 
 
-class Inheritance(msgspec.Struct, frozen=True):
-    """
-    What a worker leaves to its successor.
-
-    Attributes:
-        scope: The snapshot of its scope.
-        index: The index as it last knew it.
-        last: The key of the file that it finished last; None where it finished none.
-    """
-
-    scope: dict[str, Any]
-    index: str
-    last: str | None
+Beginning = Literal["start", "resume", "take over"]
+"""How a worker comes by its run: new; suspended by another process; from one that was killed at work."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -40,18 +37,22 @@ class Job(msgspec.Struct, frozen=True):
     Attributes:
         server: Where to connect.
         bucket: Where to keep notes.
+        stream: Of the journal.
         identity: Under which name; all workers share one.
         folder: Where the files are.
-        tasks: Its share of them.
-        inheritance: From a predecessor that was asked to stop.
+        tasks: The run's share of them.
+        run_id: Its run.
+        beginning: How it comes by it.
     """
 
     server: str
     bucket: str
+    stream: str
     identity: str
     folder: bytes
-    tasks: tuple[Task, ...]
-    inheritance: Inheritance | None = None
+    tasks: tuple[Task, ...] = ()
+    run_id: str = ""
+    beginning: Beginning = "start"
 
 
 class Began(msgspec.Struct, frozen=True, tag="began"):
@@ -76,10 +77,11 @@ class Unreadable(msgspec.Struct, frozen=True, tag="unreadable"):
 
 class Resumed(msgspec.Struct, frozen=True, tag="resumed"):
     """
-    A successor has used the authority that it inherited, before it read anything.
+    A worker has used the authority of the run that it resumed, before it read anything.
 
     Attributes:
-        held: Whether it could replace the note that its predecessor wrote last.
+        held: Whether the journal says where the run stood, and it could replace the note that
+            it had written last.
         writes: What that and the index took.
         conflicts: Refused updates; the index may have been changed by others since.
     """
@@ -89,14 +91,16 @@ class Resumed(msgspec.Struct, frozen=True, tag="resumed"):
     conflicts: int
 
 
-class HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
-    """A worker has stopped as it was asked."""
-
-    inheritance: Inheritance
-
-
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
-    """A worker has kept all its files, and waits to be let go."""
+    """A worker has kept all its files, and waits to be told what becomes of the run."""
+
+
+class Suspended(msgspec.Struct, frozen=True, tag="suspended"):
+    """A worker has suspended its run, and waits to be killed."""
+
+
+class Completed(msgspec.Struct, frozen=True, tag="completed"):
+    """A worker has completed its run."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -106,7 +110,7 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     message: str
 
 
-Event = Began | Kept | Unreadable | Resumed | HandedOver | Finished | Failed
+Event = Began | Kept | Unreadable | Resumed | Finished | Suspended | Completed | Failed
 
 decode_job: Final = msgspec.json.Decoder(Job).decode
 decode_event: Final = msgspec.json.Decoder(Event).decode
