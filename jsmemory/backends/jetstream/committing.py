@@ -15,14 +15,11 @@ from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.leader import last_sequence
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.messages import Message
+from jsmemory.backends.jetstream.publishing import Publishing
 from jsmemory.backends.jetstream.reading import Reading
-from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
-from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, OutcomeUnknownError
+from jsmemory.backends.jetstream.wire import Wire
+from jsmemory.errors import BackendError, OutcomeUnknownError
 
-_FIRST_TRY: Final = 1.0
-_LONGEST_TRY: Final = 4.0
-# Seconds for one publish. Short at first, since after the death of a leader the first one is
-# always lost; longer later, for a server that is merely slow.
 _MARKER_LIFE: Final = "1h"
 # How long a delete marker stays where the bucket lets it go: longer than any replica lags and
 # any write is on its way. Elsewhere markers stay until an operator compacts the bucket.
@@ -120,39 +117,30 @@ class Committing:
         # is sent only to hear what is there now, and cannot land, however its answer is lost.
         can_land = messages.EXPECTED_WITHIN in headers or self._marks.of(name).sequence <= expected
         latest = self._marks.latest
-        may_have_landed = False
-        try_for = _FIRST_TRY
+        publishing = Publishing(
+            self._wire,
+            subject,
+            value,
+            headers,
+            deadline,
+            key=name,
+            unreachable="The bucket cannot be reached.",
+            can_land=can_land,
+        )
         while True:
-            failure: BackendError = BackendUnavailableError("The bucket cannot be reached.")
-            try:
-                reply = await self._wire.request(subject, value, timeout=deadline.at_most(try_for), headers=headers)
-            except NotDelivered:
-                pass
-            except Denied:
-                failure = AccessDeniedError(f"publish to {subject}")
-                if not may_have_landed:
-                    raise failure from None
-            except NotAnswered:
-                may_have_landed = can_land
-                try_for = min(try_for * 2, _LONGEST_TRY)
-            else:
-                answer = translate.decode(reply.data)
-                if answer.error is None:
-                    self._marks.raise_to(name, answer.seq, operation, is_value=is_value)
-                    return Landed(answer.seq)
-                if answer.error.is_conflict:
-                    settled = await self._settle(
-                        name, headers, expected, latest, answer.error, deadline, may_have_landed=may_have_landed
-                    )
-                    if settled is not None:
-                        return settled
-                elif not answer.error.is_passing and not may_have_landed:
-                    raise translate.refusal(answer.error)
-            if deadline.has_passed:
-                if may_have_landed:
-                    raise OutcomeUnknownError(name)
-                raise failure
-            await deadline.pause()
+            answer = await publishing.answer()
+            if answer.error is None:
+                self._marks.raise_to(name, answer.seq, operation, is_value=is_value)
+                return Landed(answer.seq)
+            if answer.error.is_conflict:
+                settled = await self._settle(
+                    name, headers, expected, latest, answer.error, deadline, may_have_landed=publishing.may_have_landed
+                )
+                if settled is not None:
+                    return settled
+            elif not answer.error.is_passing and not publishing.may_have_landed:
+                raise translate.refusal(answer.error)
+            await publishing.pause()
 
     async def _settle(
         self,

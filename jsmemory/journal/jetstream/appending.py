@@ -12,18 +12,15 @@ from typing import Final
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.messages import EXPECTED, OPERATION, PREVIOUS, Message
-from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
-from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, OutcomeUnknownError
+from jsmemory.backends.jetstream.publishing import Publishing
+from jsmemory.backends.jetstream.wire import Wire
+from jsmemory.errors import BackendError, BackendUnavailableError, OutcomeUnknownError
 from jsmemory.journal.jetstream.asking import Asking, gone
 from jsmemory.journal.journal import Tail
 
 START: Final = Tail(0, "")
 """The tail of a run that has no record yet."""
 
-_FIRST_TRY: Final = 1.0
-_LONGEST_TRY: Final = 4.0
-# Seconds for one publish. Short at first, since after the death of a leader the first one is
-# always lost; longer later, for a server that is merely slow.
 
 _REFUSALS: Final = {
     10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
@@ -75,36 +72,26 @@ class Appending:
         headers = {OPERATION: record_id, EXPECTED: str(after.place)}
         if after.id:
             headers[PREVIOUS] = after.id
-        may_have_landed = False
-        try_for = _FIRST_TRY
+        publishing = Publishing(
+            self._wire,
+            subject,
+            line,
+            headers,
+            deadline,
+            key=run_id,
+            unreachable="The stream of the journal cannot be reached.",
+        )
         while True:
-            failure: BackendError = BackendUnavailableError("The stream of the journal cannot be reached.")
-            try:
-                reply = await self._wire.request(subject, line, timeout=deadline.at_most(try_for), headers=headers)
-            except NotDelivered:
-                pass
-            except Denied:
-                failure = AccessDeniedError(f"publish to {subject}")
-                if not may_have_landed:
-                    raise failure from None
-            except NotAnswered:
-                may_have_landed = True
-                try_for = min(try_for * 2, _LONGEST_TRY)
-            else:
-                answer = translate.decode(reply.data)
-                if answer.error is None:
-                    return answer.seq
-                if answer.error.is_conflict:
-                    landed = await self._settle(subject, run_id, record_id, after, deadline, may_have_landed)
-                    if landed is not None:
-                        return landed
-                elif _is_final(answer.error) and not may_have_landed:
-                    raise _refusal(answer.error)
-            if deadline.has_passed:
-                if may_have_landed:
-                    raise OutcomeUnknownError(run_id)
-                raise failure
-            await deadline.pause()
+            answer = await publishing.answer()
+            if answer.error is None:
+                return answer.seq
+            if answer.error.is_conflict:
+                landed = await self._settle(subject, run_id, record_id, after, deadline, publishing.may_have_landed)
+                if landed is not None:
+                    return landed
+            elif _is_final(answer.error) and not publishing.may_have_landed:
+                raise _refusal(answer.error)
+            await publishing.pause()
 
     async def _settle(
         self, subject: str, run_id: str, record_id: str, after: Tail, deadline: Deadline, may_have_landed: bool
