@@ -9,6 +9,7 @@ from jsmemory.testing import Gap
 from jsmemory.testing.harnesses.jetstream import JetStreamHarness
 from jsmemory.testing.pytest_cases import backend_cases, store_cases
 from jsmemory.testing.servers import NatsServer, ServerSettings, local_server
+from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
 
 class Prefixed(JetStreamHarness):
@@ -30,30 +31,12 @@ ENDS_WITH_THE_STORE: Final = (
 )
 
 
-USERS: Final = """
-accounts {
-  WORK {
-    jetstream: enabled
-    users: [
-      { user: operator, password: secret }
-      { user: worker, password: secret, permissions: {
-          publish: [
-            "$KV.*.team.>"
-            "$JS.API.DIRECT.GET.*.$KV.*.team.>"
-            "$JS.API.CONSUMER.CREATE.*.*.$KV.*.team.>"
-            "$JS.API.CONSUMER.MSG.NEXT.*.*"
-            "$JS.API.CONSUMER.DELETE.*.*"
-          ]
-          subscribe: ["_INBOX_team.>"] } }
-    ]
-  }
-}
-"""
+WORKER: Final = Worker("worker", rights_in("*", "team"))
 
 
 @pytest.fixture(scope="module")
 def server_with_users() -> Iterator[NatsServer]:
-    with local_server(settings=ServerSettings(extra=USERS)) as server:
+    with local_server(settings=ServerSettings(extra=account_of(WORKER))) as server:
         yield server
 
 
@@ -76,7 +59,7 @@ class LeastPrivilege(JetStreamHarness):
             preflight=False,
             budget=1.5,
             operator={"user": "operator", "password": "secret"},
-            worker={"user": "worker", "password": "secret", "inbox_prefix": b"_INBOX_team"},
+            worker={"user": "worker", "password": "secret", "inbox_prefix": b"_INBOX_worker"},
         )
 
 

@@ -44,18 +44,22 @@ class Lossy(JetStreamHarness):
         return LossyAtRandom(client)
 
 
-def _has_rivals(case: Case[Any]) -> bool:
-    words = ("concurrency/", "/of_all_who", "/rac", "while", "mixture", "cancel")
-    return any(word in case.name for word in words)
+RIVALS = ("concurrency/", "/of_all_who", "/rac", "while", "mixture", "cancel")
+PURGED = ("drivers/a_replace_is_of_one_revision_only",)
+# It replaces what was never there: where an answer is lost, that looks like a value that was purged meanwhile.
 
 
-@pytest.mark.parametrize("case", [case for case in STORE_CASES if not _has_rivals(case)], ids=str)
+def _may_be_in_doubt(case: Case[Any]) -> bool:
+    return any(word in case.name for word in RIVALS) or case.name in PURGED
+
+
+@pytest.mark.parametrize("case", [case for case in STORE_CASES if not _may_be_in_doubt(case)], ids=str)
 async def test_a_store_does_not_notice(nats_server: NatsServer, case: Case[Harness]) -> None:
     """A worker behind a bad link: no write done twice, none told to have failed, none refused for its own doing."""
     await check_case(case, lambda: Lossy(nats_server.url))
 
 
-@pytest.mark.parametrize("case", [case for case in BACKEND_CASES if not _has_rivals(case)], ids=str)
+@pytest.mark.parametrize("case", [case for case in BACKEND_CASES if not _may_be_in_doubt(case)], ids=str)
 async def test_a_driver_does_not_notice(nats_server: NatsServer, case: Case[BackendHarness]) -> None:
     """The same, below the rules of the contract."""
     await check_case(case, lambda: Lossy(nats_server.url))
