@@ -9,32 +9,15 @@ from jsmemory.connecting import connect
 from jsmemory.errors import AccessDeniedError, EntryNotFoundError, StaleEntryError
 from jsmemory.scope import Scope
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
+from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
-_USERS = """
-accounts {
-  WORK {
-    jetstream: enabled
-    users: [
-      { user: operator, password: secret }
-      { user: alice, password: secret, permissions: {
-          publish: [
-            "$KV.team.alice.>"
-            "$JS.API.DIRECT.GET.KV_team.$KV.team.alice.>"
-            "$JS.API.CONSUMER.CREATE.KV_team.*.$KV.team.alice.>"
-            "$JS.API.CONSUMER.MSG.NEXT.KV_team.*"
-            "$JS.API.CONSUMER.DELETE.KV_team.*"
-          ]
-          subscribe: ["_INBOX_alice.>"] } }
-      { user: mute, password: secret, permissions: { publish: ["$JS.API.DIRECT.GET.>"], subscribe: [">"] } }
-    ]
-  }
-}
-"""
+_ALICE = Worker("alice", rights_in("team", "alice"))
+_MUTE = Worker("mute", ["$JS.API.DIRECT.GET.>"], subscribe=[">"])
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[NatsServer]:
-    async with embedded_server(settings=ServerSettings(extra=_USERS)) as server:
+    async with embedded_server(settings=ServerSettings(extra=account_of(_ALICE, _MUTE))) as server:
         async with plain_client(server.url, user="operator", password="secret") as operator:
             await make_bucket(operator, "team")
         yield server

@@ -28,6 +28,7 @@ from jsmemory.journal.jetstream.recipe import is_stream_name, nats_stream_add
 from jsmemory.journal.journal import Tail
 from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import NatsCluster, NatsServer, ServerSettings, embedded_server, plain_client
+from jsmemory.testing.servers.users import Worker, account_of
 from jsmemory.testing.streams import make_stream
 
 SNAPSHOT = {"version": 1, "realms": {"realm": {"k": "1"}}}
@@ -294,32 +295,21 @@ async def test_a_stream_that_is_full_refuses_aloud(nc: Client) -> None:
 # -- Permissions ----------------------------------------------------------------------------
 
 
-_USERS = """
-accounts {
-  WORK {
-    jetstream: enabled
-    users: [
-      { user: operator, password: secret }
-      { user: worker, password: secret, permissions: {
-          publish: [
-            "jsmemory.journal.runs.>"
-            "$JS.API.STREAM.INFO.runs"
-            "$JS.API.STREAM.MSG.GET.runs"
-            "$JS.API.DIRECT.GET.runs"
-          ]
-          subscribe: ["_INBOX_worker.>"] } }
-      { user: reader, password: secret, permissions: {
-          publish: ["$JS.API.STREAM.INFO.runs"]
-          subscribe: ["_INBOX_reader.>"] } }
-    ]
-  }
-}
-"""
+_WORKER = Worker(
+    "worker",
+    [
+        "jsmemory.journal.runs.>",
+        "$JS.API.STREAM.INFO.runs",
+        "$JS.API.STREAM.MSG.GET.runs",
+        "$JS.API.DIRECT.GET.runs",
+    ],
+)
+_READER = Worker("reader", ["$JS.API.STREAM.INFO.runs"])
 
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[NatsServer]:
-    async with embedded_server(settings=ServerSettings(extra=_USERS)) as server:
+    async with embedded_server(settings=ServerSettings(extra=account_of(_WORKER, _READER))) as server:
         async with plain_client(server.url, user="operator", password="secret") as operator:
             await make_stream(operator, "runs")
         yield server
