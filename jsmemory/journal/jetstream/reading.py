@@ -118,7 +118,9 @@ class _Inbox:
         while received != len(self.messages):
             received = len(self.messages)
             try:
-                await asyncio.wait_for(self._ended.wait(), deadline.at_most(_QUIET))
+                # Not `asyncio.wait_for`: in Python 3.11 it drops a cancellation that comes with the answer.
+                async with asyncio.timeout(deadline.at_most(_QUIET)):
+                    await self._ended.wait()
             except TimeoutError:
                 continue
             return
