@@ -64,26 +64,28 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The body as JSON text, in which nothing can steer a terminal; decoded, it is the same again."""
-        encoded = msgspec.json.encode(self.body)
-        if encoded.isascii() and _DEL not in encoded:
-            return encoded.decode()
-        if any(lead in encoded for lead in _STEERING_LEADS):
-            return _STEERING.sub(_escape, encoded.decode())
-        return encoded.decode()
+        encoded = _encode(self.body)
+        text = encoded.decode()
+        for lead in _STEERING_LEADS[:1] if text.isascii() else _STEERING_LEADS:
+            if lead in encoded:
+                return _STEERING.sub(_escape, text)
+        return text
 
     def __repr__(self) -> str:
         # What is stored is nothing for a log.
         return f"<Answer {self.code}>"
 
 
+_encode: Final = msgspec.json.Encoder().encode
+
 _STEERING: Final = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 # DEL, C1, line separators, bidi controls, and what hides. JSON escapes C0 by itself.
 
-_DEL: Final = b"\x7f"
-_STEERING_LEADS: Final = (_DEL, b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
-# The first byte of each of those in UTF-8. To look for a byte is a hundred times faster than to try the pattern.
+_STEERING_LEADS: Final = (b"\x7f", b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
+# The first byte of each of those in UTF-8, the one in ASCII first. To look for a byte is a hundred times faster than
+# to try the pattern.
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -93,28 +95,31 @@ def _escape(match: re.Match[str]) -> str:
 
 # -- Done -----------------------------------------------------------------------------------
 
+_LISTED, _READ, _WRITTEN, _DELETED = (verb.value for verb in (Verb.LISTED, Verb.READ, Verb.WRITTEN, Verb.DELETED))
+# Asked for once: the value of a member of an enum is a call of its own each time.
+
 
 def listed(items: Iterable[Item]) -> Answer:
     """All keys with their descriptions."""
     memories = [{"key": _text(item.key), "description": _text(item.description)} for item in items]
-    return Answer(OK, {Verb.LISTED.value: True, "memories": memories})
+    return Answer(OK, {_LISTED: True, "memories": memories})
 
 
 def read(key: str, entry: Entry) -> Answer:
     """One memory, verbatim."""
     description, content = entry
-    body = {Verb.READ.value: True, "key": key, "description": _text(description), "content": _text(content)}
+    body = {_READ: True, "key": key, "description": _text(description), "content": _text(content)}
     return Answer(OK, body)
 
 
 def written(key: str) -> Answer:
     """The memory is stored."""
-    return Answer(OK, {Verb.WRITTEN.value: True, "key": key})
+    return Answer(OK, {_WRITTEN: True, "key": key})
 
 
 def deleted(key: str) -> Answer:
     """The memory is gone, and it was this call that removed it."""
-    return Answer(OK, {Verb.DELETED.value: True, "key": key})
+    return Answer(OK, {_DELETED: True, "key": key})
 
 
 def _text(value: str) -> str:

@@ -24,10 +24,19 @@ _DESCRIPTION = (
 def tool(store: Store, scope: Scope, hook: Hook) -> Tool[WriteArguments]:
     """The tool, bound to a store and a run's scope."""
 
-    async def act(arguments: WriteArguments) -> Answer:
-        if arguments.overwrite:
-            return await _replace(store, scope, arguments)
-        return await _add(store, scope, arguments)
+    async def act(new: WriteArguments) -> Answer:
+        key = new.key
+        if new.overwrite:
+            try:
+                await store.update(key, new.description, new.content, scope=scope)
+            except StaleEntryError as stale:
+                return await _explain_stale(store, key, stale)
+        else:
+            try:
+                await store.create(key, new.description, new.content, scope=scope)
+            except EntryExistsError:
+                return await _name_existing(store, key)
+        return answers.written(key)
 
     return Tool(
         name=NAME,
@@ -40,14 +49,6 @@ def tool(store: Store, scope: Scope, hook: Hook) -> Tool[WriteArguments]:
     )
 
 
-async def _add(store: Store, scope: Scope, new: WriteArguments) -> Answer:
-    try:
-        await store.create(new.key, new.description, new.content, scope=scope)
-    except EntryExistsError:
-        return await _name_existing(store, new.key)
-    return answers.written(new.key)
-
-
 async def _name_existing(store: Store, key: str) -> Answer:
     # Read for the wording alone, in nobody's name: the model has not seen the content, so it must
     # not be able to replace it. Whatever goes wrong here, the refusal stands.
@@ -57,14 +58,6 @@ async def _name_existing(store: Store, key: str) -> Answer:
     except Exception as error:
         return refusals.existing(key, None, error)
     return refusals.existing(key, description, None)
-
-
-async def _replace(store: Store, scope: Scope, new: WriteArguments) -> Answer:
-    try:
-        await store.update(new.key, new.description, new.content, scope=scope)
-    except StaleEntryError as stale:
-        return await _explain_stale(store, new.key, stale)
-    return answers.written(new.key)
 
 
 async def _explain_stale(store: Store, key: str, stale: StaleEntryError) -> Answer:
