@@ -1,17 +1,11 @@
 """Streams for journals, as an operator makes them, and as one should not."""
 
-import json
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from typing import Any
 
 from nats.aio.client import Client
 
-from jsmemory.errors import InvalidOptionsError
 from jsmemory.journal.jetstream.recipe import root_of
-from jsmemory.testing.servers import plain_client
-
-REQUEST_S = 10.0
+from jsmemory.testing.servers.buckets import create_stream
 
 
 async def make_stream(
@@ -42,18 +36,4 @@ async def make_stream(
         "deny_purge": True,
         **differs,
     }
-    asked = json.dumps({field: value for field, value in config.items() if value is not None}).encode()
-    async with AsyncExitStack() as stack:
-        if isinstance(nc_or_url, Client):
-            client = nc_or_url
-        else:
-            urls = [nc_or_url] if isinstance(nc_or_url, str) else nc_or_url
-            client = await stack.enter_async_context(plain_client(*urls))
-        reply = await client.request(f"$JS.API.STREAM.CREATE.{stream}", asked, timeout=REQUEST_S)
-    error: dict[str, Any] | None = json.loads(reply.data).get("error")
-    if error is not None:
-        refusal = InvalidOptionsError(
-            "stream", f"was refused by the server with error {error.get('err_code')}", "Mend the stream's settings."
-        )
-        refusal.add_note(str(error.get("description")))
-        raise refusal
+    await create_stream(nc_or_url, config, owner="stream")

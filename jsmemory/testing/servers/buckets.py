@@ -59,19 +59,37 @@ async def make_bucket(
         "deny_delete": True,
         **stream,
     }
-    asked = {field: value for field, value in config.items() if value is not None}
+    return await create_stream(nc_or_url, config, owner="bucket")
+
+
+async def create_stream(
+    nc_or_url: Client | str | Sequence[str], config: Mapping[str, object], *, owner: str
+) -> dict[str, Any]:
+    """
+    Have a server make a stream.
+
+    Args:
+        nc_or_url: A connected client, or where to connect to for this one request.
+        config: The server's fields, with its ``name``; those that are None are left out.
+        owner: What the stream is for, in the words of the refusal.
+
+    Returns:
+        The server's description of the stream.
+
+    Raises:
+        InvalidOptionsError: the server refused it. A note on the error holds its reason.
+    """
+    asked = json.dumps({field: value for field, value in config.items() if value is not None}).encode()
     async with AsyncExitStack() as stack:
         if isinstance(nc_or_url, Client):
             client = nc_or_url
         else:
             urls = [nc_or_url] if isinstance(nc_or_url, str) else nc_or_url
             client = await stack.enter_async_context(plain_client(*urls))
-        reply = await client.request(
-            f"$JS.API.STREAM.CREATE.KV_{bucket}", json.dumps(asked).encode(), timeout=REQUEST_S
-        )
+        reply = await client.request(f"$JS.API.STREAM.CREATE.{config['name']}", asked, timeout=REQUEST_S)
     answer: dict[str, Any] = json.loads(reply.data)
     if "error" in answer:
-        raise _refusal(answer["error"])
+        raise _refusal(answer["error"], owner)
     return answer
 
 
@@ -119,9 +137,9 @@ _QUIET: dict[str, Any] = {
 }
 
 
-def _refusal(error: Mapping[str, Any]) -> InvalidOptionsError:
+def _refusal(error: Mapping[str, Any], owner: str) -> InvalidOptionsError:
     refusal = InvalidOptionsError(
-        "stream", f"was refused by the server with error {error.get('err_code')}", "Mend the bucket's settings."
+        "stream", f"was refused by the server with error {error.get('err_code')}", f"Mend the {owner}'s settings."
     )
     refusal.add_note(str(error.get("description")))
     return refusal
