@@ -18,21 +18,6 @@ from jsmemory.testing.lossy import LossyConnection
 
 
 @pytest.fixture
-async def lossy(nc: Client) -> LossyConnection:
-    return LossyConnection(nc)
-
-
-@pytest.fixture
-async def store(lossy: LossyConnection, bucket: str) -> JetStreamStore:
-    return await JetStreamStore.bind(lossy, bucket, "p", write_budget=3)
-
-
-@pytest.fixture
-async def other(nc: Client, bucket: str) -> JetStreamStore:
-    return await JetStreamStore.bind(nc, bucket, "p")
-
-
-@pytest.fixture
 def writes(bucket: str) -> str:
     """The beginning of the subjects that writes go to."""
     return f"$KV.{bucket}.p.k"

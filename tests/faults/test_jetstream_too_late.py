@@ -13,21 +13,6 @@ from jsmemory.testing.lossy import LossyConnection
 Lost = Literal["request", "answer"]
 
 
-@pytest.fixture
-async def lossy(nc: Client) -> LossyConnection:
-    return LossyConnection(nc)
-
-
-@pytest.fixture
-async def store(lossy: LossyConnection, bucket: str) -> JetStreamStore:
-    return await JetStreamStore.bind(lossy, bucket, "p", write_budget=3)
-
-
-@pytest.fixture
-async def other(nc: Client, bucket: str) -> JetStreamStore:
-    return await JetStreamStore.bind(nc, bucket, "p")
-
-
 @pytest.mark.parametrize("lost", ["request", "answer"])
 async def test_a_create_over_what_another_made_anew_says_that_it_exists(
     store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, bucket: str, lost: Lost
