@@ -14,15 +14,15 @@ from typing import Final
 import msgspec
 
 from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.asking import ask
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import StreamFacts, api_level_of
 from jsmemory.backends.jetstream.preflight import examine
 from jsmemory.backends.jetstream.recipe import missing_bucket_cure
-from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.backends.jetstream.wire import Denied, Wire
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError, BucketNotFoundError, BucketUnfitError
 from jsmemory.limits import MAX_ENTRY_BYTES
 
-_ONE_TRY: Final = 2.0
 _EXAMINED_FOR: Final = 5.0
 # Seconds for which the configuration counts as examined: one small request then is not felt.
 _SURE_FOR: Final = 0.001
@@ -137,23 +137,8 @@ class Binding:
         )
 
     async def _ask(self, operation: str, deadline: Deadline) -> bytes:
-        while True:
-            try:
-                reply = await self._wire.request(
-                    self._wire.api_subject(operation), b"", timeout=deadline.at_most(_ONE_TRY)
-                )
-            except Denied:
-                raise AccessDeniedError(
-                    f"publish to {self._wire.api_subject(operation)}, or open the store with preflight off"
-                ) from None
-            except (NotAnswered, NotDelivered):
-                pass
-            else:
-                error = translate.decode(reply.data).error
-                if error is None or not error.is_passing:
-                    return reply.data
-            if deadline.has_passed:
-                raise BackendUnavailableError(
-                    "JetStream did not answer.", "Check that the server runs with JetStream and is reachable."
-                )
-            await deadline.pause()
+        subject = self._wire.api_subject(operation)
+        try:
+            return await ask(self._wire, subject, b"", deadline)
+        except Denied:
+            raise AccessDeniedError(f"publish to {subject}, or open the store with preflight off") from None

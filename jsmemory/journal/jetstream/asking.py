@@ -1,16 +1,13 @@
-"""Questions to the stream's leader, asked again until the deadline; to ask twice harms nobody."""
-
-from typing import Final
+"""Questions to the leader of the stream."""
 
 import msgspec
 
 from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.asking import ask
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.messages import Message
-from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.backends.jetstream.wire import Denied, Wire
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
-
-_ONE_TRY: Final = 2.0
 
 
 class Asking:
@@ -59,22 +56,10 @@ class Asking:
     async def _ask(self, operation: str, asked: dict[str, object], deadline: Deadline) -> bytes:
         subject = self._wire.api_subject(operation)
         payload = msgspec.json.encode(asked) if asked else b""
-        while True:
-            try:
-                reply = await self._wire.request(subject, payload, timeout=deadline.at_most(_ONE_TRY))
-            except Denied:
-                raise AccessDeniedError(f"publish to {subject}") from None
-            except (NotAnswered, NotDelivered):
-                pass
-            else:
-                error = translate.decode(reply.data).error
-                if error is None or not error.is_passing:
-                    return reply.data
-            if deadline.has_passed:
-                raise BackendUnavailableError(
-                    "JetStream did not answer.", "Check that the server runs with JetStream and is reachable."
-                )
-            await deadline.pause()
+        try:
+            return await ask(self._wire, subject, payload, deadline)
+        except Denied:
+            raise AccessDeniedError(f"publish to {subject}") from None
 
 
 def gone() -> BackendUnavailableError:
