@@ -15,6 +15,7 @@ and ``output`` are JSON text, ``result`` is the same as an object.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -56,21 +57,22 @@ def unreadable() -> Result:
 
 def taken_apart(call: object) -> Call | None:
     """Recognise a call by its form; None for what is no call."""
-    match _of(call, "type"):
+    field = _fields_of(call)
+    match field("type", None):
         case "tool_use":
-            return _anthropic(call)
+            return _anthropic(field)
         case "function":
-            return _openai_chat(call)
+            return _openai_chat(field)
         case "function_call":
-            return _openai_responses(call)
+            return _openai_responses(field)
         case None:
             return _plain(call)
         case _:
             return None
 
 
-def _anthropic(call: object) -> Call | None:
-    identity, name = _of(call, "id"), _of(call, "name")
+def _anthropic(field: "_Fields") -> Call | None:
+    identity, name = field("id", None), field("name", None)
     if not (isinstance(identity, str) and isinstance(name, str)):
         return None
 
@@ -82,28 +84,28 @@ def _anthropic(call: object) -> Call | None:
             "is_error": answer.is_error,
         }
 
-    return Call(name, _of(call, "input", _NONE), result)
+    return Call(name, field("input", _NONE), result)
 
 
-def _openai_chat(call: object) -> Call | None:
-    identity, function = _of(call, "id"), _of(call, "function")
-    name = _of(function, "name")
+def _openai_chat(field: "_Fields") -> Call | None:
+    identity, function = field("id", None), _fields_of(field("function", None))
+    name = function("name", None)
     if not (isinstance(identity, str) and isinstance(name, str)):
         return None
     return Call(
         name,
-        _of(function, "arguments", _NONE),
+        function("arguments", _NONE),
         lambda answer: {"role": "tool", "tool_call_id": identity, "content": answer.text},
     )
 
 
-def _openai_responses(call: object) -> Call | None:
-    identity, name = _of(call, "call_id"), _of(call, "name")
+def _openai_responses(field: "_Fields") -> Call | None:
+    identity, name = field("call_id", None), field("name", None)
     if not (isinstance(identity, str) and isinstance(name, str)):
         return None
     return Call(
         name,
-        _of(call, "arguments", _NONE),
+        field("arguments", _NONE),
         lambda answer: {"type": "function_call_output", "call_id": identity, "output": answer.text},
     )
 
@@ -117,11 +119,15 @@ def _plain(call: object) -> Call | None:
     def result(answer: Answer) -> Result:
         return {**identity, "name": name, "result": dict(answer.body), "is_error": answer.is_error}
 
-    return Call(name, _of(call, "arguments", _NONE), result)
+    return Call(name, call.get("arguments", _NONE), result)
 
 
-def _of(call: object, name: str, default: object = None) -> Any:
+_Fields = Callable[[str, object], Any]
+# Gives a field by its name, or what is to stand in for it.
+
+
+def _fields_of(call: object) -> _Fields:
     # Nearly always a dict, which is told much faster than any mapping.
     if isinstance(call, dict) or isinstance(call, Mapping):  # noqa: SIM101
-        return call.get(name, default)
-    return getattr(call, name, default)
+        return call.get
+    return partial(getattr, call)
