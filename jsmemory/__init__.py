@@ -61,12 +61,15 @@ if TYPE_CHECKING:
     from jsmemory.backends.file import FileStore
     from jsmemory.backends.in_process import InProcessStore
     from jsmemory.backends.jetstream import JetStreamStore
+    from jsmemory.backends.jetstream.recipe import BucketRecipe
     from jsmemory.connecting import connect
     from jsmemory.journal.file import FileJournal
     from jsmemory.journal.jetstream import JetStreamJournal
+    from jsmemory.journal.jetstream.recipe import StreamRecipe
     from jsmemory.journal.journal import HostRecord, Journal, RunLine
     from jsmemory.journal.replay import RunState
     from jsmemory.opening import Configuration, open_store
+    from jsmemory.provisioning import Comparison, Deviation, apply_recipe, compare_recipe, print_recipe
     from jsmemory.running import Run
     from jsmemory.tools import MemoryTools
 
@@ -83,8 +86,11 @@ __all__ = [
     "BackendError",
     "BackendUnavailableError",
     "BucketNotFoundError",
+    "BucketRecipe",
     "BucketUnfitError",
+    "Comparison",
     "Configuration",
+    "Deviation",
     "Entry",
     "EntryExistsError",
     "EntryNotFoundError",
@@ -123,14 +129,21 @@ __all__ = [
     "Store",
     "StoreFullError",
     "StreamNotFoundError",
+    "StreamRecipe",
     "StreamUnfitError",
     "UnknownBackendError",
+    "apply_recipe",
+    "compare_recipe",
     "connect",
     "open_store",
+    "print_recipe",
 ]
 
 _LAZY: Final = {
+    "BucketRecipe": "jsmemory.backends.jetstream.recipe",
+    "Comparison": "jsmemory.provisioning",
     "Configuration": "jsmemory.opening",
+    "Deviation": "jsmemory.provisioning",
     "FileJournal": "jsmemory.journal.file",
     "FileStore": "jsmemory.backends.file",
     "HostRecord": "jsmemory.journal.journal",
@@ -142,8 +155,12 @@ _LAZY: Final = {
     "Run": "jsmemory.running",
     "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
+    "StreamRecipe": "jsmemory.journal.jetstream.recipe",
+    "apply_recipe": "jsmemory.provisioning",
+    "compare_recipe": "jsmemory.provisioning",
     "connect": "jsmemory.connecting",
     "open_store": "jsmemory.opening",
+    "print_recipe": "jsmemory.provisioning",
 }
 
 

@@ -12,6 +12,7 @@ from jsmemory.cli import (
     demonstrating,
     driving,
     listing,
+    provisioning,
     reading,
     screen,
     serving,
@@ -56,6 +57,7 @@ def _application() -> typer.Typer:
         ("run", driving.drive, driving.EXAMPLES),
         ("runs", surveying.survey, surveying.EXAMPLES),
         ("server", serving.serve, serving.EXAMPLES),
+        ("provision", provisioning.provision, provisioning.EXAMPLES),
         ("demo", demonstrating.demonstrate, demonstrating.EXAMPLES),
         ("bench", benchmarking.measure, benchmarking.EXAMPLES),
     ):

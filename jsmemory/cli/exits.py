@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
     BACKEND = 3
     OUTCOME_UNKNOWN = 4
     SETUP = 5
+    FINDINGS = 6
     DEFECT = 70
     INTERRUPTED = 130
     OUTPUT_LOST = 141
@@ -28,6 +29,7 @@ MEANINGS: Final = {
     ExitCode.BACKEND: "the backend did not answer, or denied access",
     ExitCode.OUTCOME_UNKNOWN: "a write was sent and its answer lost: read before you decide",
     ExitCode.SETUP: "the store cannot be opened as configured, or a part is not installed",
+    ExitCode.FINDINGS: "a check found something to mend; the store can be used",
     ExitCode.DEFECT: "a defect of jsmemory",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
     ExitCode.OUTPUT_LOST: "the output could not be written to its end",

@@ -12,7 +12,7 @@ import pytest
 from jsmemory.cli import application
 from jsmemory.cli.exits import MEANINGS, ExitCode
 
-VERBS = ("list", "read", "write", "delete", "run", "runs", "server", "demo", "bench")
+VERBS = ("list", "read", "write", "delete", "run", "runs", "server", "provision", "demo", "bench")
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -17,8 +17,11 @@ from jsmemory import (
     BackendError,
     BackendUnavailableError,
     BucketNotFoundError,
+    BucketRecipe,
     BucketUnfitError,
+    Comparison,
     Configuration,
+    Deviation,
     Entry,
     EntryExistsError,
     EntryNotFoundError,
@@ -57,10 +60,15 @@ from jsmemory import (
     Store,
     StoreFullError,
     StreamNotFoundError,
+    StreamRecipe,
     StreamUnfitError,
     UnknownBackendError,
+    WorkerPermissions,
+    apply_recipe,
+    compare_recipe,
     connect,
     open_store,
+    print_recipe,
 )
 
 HEADER_AND_CONTENT: int = MAX_HEADER_BYTES + MAX_CONTENT_BYTES
@@ -129,6 +137,25 @@ async def run_and_resume(client: Client, store: Store) -> None:
         async for record in journal.history("night"):
             assert_type(record, HostRecord)
         assert_type(await journal.runs(), tuple[RunLine, ...])
+
+
+async def provision(client: Client) -> str:
+    recipe = BucketRecipe(bucket="team", replicas=3, max_bucket_size=BucketRecipe.room_for(50), allow_rollup=False)
+    compared = await compare_recipe(client, recipe)
+    assert_type(compared, Comparison)
+    assert_type(compared.deviations, tuple[Deviation, ...])
+    assert_type((await apply_recipe(client, StreamRecipe(stream="runs"))).is_made, bool)
+    BucketRecipe(bucket="team", replicas=2)  # type: ignore[arg-type]
+    print_recipe(recipe, "helm")  # type: ignore[arg-type]
+    return print_recipe(recipe, "terraform")
+
+
+def lock_down() -> dict[str, object]:
+    worker = WorkerPermissions(bucket="team", prefix="alice", worker="reader", read_only=True, isolated=True)
+    assert_type(worker.publish + worker.subscribe + worker.nats_auth(), tuple[str, ...])
+    assert_type(worker.configuration() + worker.nats_context(with_jwt=True), str)
+    WorkerPermissions("team", "alice")  # type: ignore[misc]
+    return worker.options
 
 
 def react(error: JsMemoryError) -> str:

@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
+from jsmemory.limits import MAX_ENTRIES
 
 KIB: Final = 1024
 """What the nats command line calls K: its 128K are 131,072 bytes."""
@@ -23,6 +25,12 @@ both. A value has at most 69,600; the headers that a write cannot do without hav
 up to some 6,000. The next round number leaves room for what a later release adds.
 """
 
+MAX_HISTORY: Final = 64
+"""Values of a key that a bucket can keep at most."""
+
+_PLACE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+# A cluster or a tag; nothing that a shell, YAML or Terraform could take for its own.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketRecipe:
@@ -31,16 +39,32 @@ class BucketRecipe:
 
     Args:
         bucket: Its name, 1 to 200 characters out of ``A-Z a-z 0-9 _ -``.
-        replicas: 3 survives the crash of a server; 1 is all that a single server can give.
+        replicas: 3 survives the crash of a server, 5 of two; 1 is all that a single server can give.
         max_value_size: Bytes of a message with its headers, a whole number of KiB.
+        history: Values kept of a key, 1 to 64. A store reads the newest only.
+        max_bucket_size: Bytes of the whole bucket, a whole number of KiB; None for no limit. A
+            bucket that is full refuses new entries.
+        allow_rollup: Whether a message with a roll-up header may wipe the bucket. Whatever makes
+            buckets allows it; only the stream under one can say no.
+        expiring_markers: Whether a message may bring the time after which it goes, so that what
+            is left of deleted keys can.
+        cluster: Where the servers are that hold it; None leaves that to JetStream.
+        tags: What those servers are tagged with.
 
     Raises:
-        ValueError: the name is none that a bucket can have, or the size is no whole KiB.
+        ValueError: the name is none that a bucket can have, a size is no whole KiB, or another
+            value is out of range.
     """
 
     bucket: str
-    replicas: Literal[1, 3] = 1
+    replicas: Literal[1, 3, 5] = 1
     max_value_size: int = MAX_VALUE_SIZE
+    history: int = 1
+    max_bucket_size: int | None = None
+    allow_rollup: bool = True
+    expiring_markers: bool = False
+    cluster: str | None = None
+    tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # The name goes into a command line: what passes here needs no quoting in any shell.
@@ -48,6 +72,20 @@ class BucketRecipe:
             raise ValueError(f"A bucket's name has 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ -.")
         if self.max_value_size <= 0 or self.max_value_size % KIB:
             raise ValueError("The maximum value size is a whole number of KiB, e.g. 128 * 1024.")
+        if self.max_bucket_size is not None and (self.max_bucket_size <= 0 or self.max_bucket_size % KIB):
+            raise ValueError("The maximum bucket size is a whole number of KiB, e.g. 128 * 1024 * 1024.")
+        if self.replicas not in (1, 3, 5):
+            raise ValueError("A bucket has 1, 3 or 5 replicas: an even number survives no more than the odd one below.")
+        if not 1 <= self.history <= MAX_HISTORY:
+            raise ValueError(f"A bucket keeps 1 to {MAX_HISTORY} values of a key.")
+        for place in (*self.tags, *(() if self.cluster is None else (self.cluster,))):
+            if not _PLACE.fullmatch(place):
+                raise ValueError("A cluster and a tag are called by characters out of A-Z a-z 0-9 _ . : -.")
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream under the bucket."""
+        return f"{STREAM_PREFIX}{self.bucket}"
 
     def nats_kv_add(self) -> str:
         """
@@ -56,10 +94,28 @@ class BucketRecipe:
         What it leaves out is right by default: no TTL, no size limit on the bucket, discard
         new, direct reads. Only what the defaults get wrong or leave to chance is said.
         """
-        return (
-            f"nats kv add {self.bucket} --storage=file --replicas={self.replicas} --history=1 "
-            f"--max-value-size={size(self.max_value_size)}"
-        )
+        flags = [
+            "--storage=file",
+            f"--replicas={self.replicas}",
+            f"--history={self.history}",
+            f"--max-value-size={size(self.max_value_size)}",
+        ]
+        if self.max_bucket_size is not None:
+            flags.append(f"--max-bucket-size={size(self.max_bucket_size)}")
+        if self.cluster is not None:
+            flags.append(f"--cluster={self.cluster}")
+        flags += [f"--tags={tag}" for tag in self.tags]
+        return f"nats kv add {self.bucket} {' '.join(flags)}"
+
+    @staticmethod
+    def room_for(stores: int, *, max_value_size: int = MAX_VALUE_SIZE, history: int = 1) -> int:
+        """
+        Bytes of a bucket in which so many stores fit when each of them is full.
+
+        Counted with the largest message that the bucket takes, so that what is left of deleted
+        keys, and what the server adds to each message, fit as well.
+        """
+        return stores * MAX_ENTRIES * history * max_value_size
 
 
 def size(count: int) -> str:

@@ -7,7 +7,8 @@ streams are the operator's. So the line that makes it is printed, and always fro
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from jsmemory.backends.jetstream.facts import StreamConfig, StreamFacts
 from jsmemory.findings import Finding
@@ -30,6 +31,33 @@ def is_stream_name(name: str) -> bool:
 def root_of(stream: str) -> str:
     """What the subjects of all runs in a stream begin with."""
     return f"jsmemory.journal.{stream}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRecipe:
+    """
+    A stream that keeps every promise of a journal.
+
+    Args:
+        stream: Its name, 1 to 32 characters out of ``A-Z a-z 0-9 _ -``.
+        replicas: 3 survives the crash of a server, 5 of two; 1 is all that a single server can give.
+
+    Raises:
+        ValueError: no stream of a journal can be called so, or have so many replicas.
+    """
+
+    stream: str
+    replicas: Literal[1, 3, 5] = 1
+
+    def __post_init__(self) -> None:
+        if not is_stream_name(self.stream):
+            raise ValueError(f"A journal's stream has 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.")
+        if self.replicas not in (1, 3, 5):
+            raise ValueError("A stream has 1, 3 or 5 replicas: an even number survives no more than the odd one below.")
+
+    def nats_stream_add(self) -> str:
+        """The line that makes the stream, for the nats command line."""
+        return nats_stream_add(self.stream, replicas=self.replicas)
 
 
 def nats_stream_add(stream: str, *, replicas: int = 1) -> str:

@@ -1,0 +1,1 @@
+"""Looking at a bucket, or at a directory, as a doctor would."""
