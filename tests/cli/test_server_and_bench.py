@@ -12,6 +12,7 @@ import pytest
 from jsmemory.testing.servers import NatsServer, plain_client
 
 OPERATIONS = {"read", "update", "create", "delete", "list", "file_create"}
+TOOLS = {"memory_list", "memory_read", "memory_write", "memory_overwrite", "memory_delete"}
 QUICK = ("--rounds", "10", "--entries", "20", "--entry-size", "100")
 
 
@@ -64,12 +65,15 @@ def test_the_benchmark_compares_every_operation(shell: Any) -> None:
     """Whoever decides by cost needs the whole table, on a machine where nothing is set up."""
     measured = shell("bench", *QUICK, "--json").json
     assert set(measured["operations"]) == OPERATIONS
-    for numbers in measured["operations"].values():
+    assert set(measured["tools"]) == TOOLS
+    for numbers in (measured["operations"] | measured["tools"]).values():
         assert {"median_ms", "p99_ms", "raw_median_ms", "ratio"} <= set(numbers)
         assert 0 < numbers["median_ms"] <= numbers["p99_ms"]
         assert numbers["ratio"] == pytest.approx(numbers["median_ms"] / numbers["raw_median_ms"], abs=0.01)
     assert measured["operations"]["list"]["entries"] == 20
     assert 0 < measured["operations"]["list"]["wire_bytes"] < 20_000
+    assert measured["replay"]["records"] == 100_000
+    assert measured["replay"]["seconds"] > 0
     assert measured["server_version"].count(".") == 2
     assert measured["replicas"] == 1
     assert list(shell.folder.iterdir()) == []
@@ -90,8 +94,9 @@ def test_the_benchmark_leaves_a_bucket_as_it_was(shell: Any, nats_server: NatsSe
     before = asyncio.run(subjects(nats_server.url, new_bucket))
     measured = shell(*place, "bench", *QUICK)
     assert measured.code == 0, measured
-    for operation in OPERATIONS:
-        assert operation.encode() in measured.out
+    for shown in OPERATIONS | TOOLS:
+        assert shown.encode() in measured.out
+    assert "100,000 records" in measured.err
     assert asyncio.run(subjects(nats_server.url, new_bucket)) == before == {f"$KV.{new_bucket}.default.k": 1}
 
 

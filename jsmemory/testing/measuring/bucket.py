@@ -17,6 +17,7 @@ from jsmemory.testing.measuring.comparing import Comparison
 from jsmemory.testing.measuring.listing import measure_listing
 from jsmemory.testing.measuring.operations import Operations, Report
 from jsmemory.testing.measuring.plain import Plain, translated
+from jsmemory.testing.measuring.tools import measure_tools
 
 ROUNDS: Final = 1000
 SIZE: Final = 4096
@@ -29,7 +30,8 @@ class BucketMeasured:
     What a bucket was measured to take.
 
     Attributes:
-        operations: By the name of the operation.
+        operations: By the name of the operation, against the raw request.
+        tools: By the name of the tool, against the store.
         server_version: Of the server that is connected to.
         replicas: Of the bucket.
         is_clean: Whether everything that was written is gone again; False where the
@@ -37,6 +39,7 @@ class BucketMeasured:
     """
 
     operations: Mapping[str, Comparison]
+    tools: Mapping[str, Comparison]
     server_version: str
     replicas: int
     is_clean: bool
@@ -54,14 +57,14 @@ async def measure_bucket(
     report: Report = lambda operation, part: None,
 ) -> BucketMeasured:
     """
-    Time every operation of a store against the raw request under it.
+    Time every operation of a store against the raw request under it, and every tool against the store.
 
     Args:
         connection: Where; it stays open.
         bucket: A bucket that is fit for memory; other programs may use it meanwhile.
         prefix: One token that nobody uses. What is measured is stored under ``<prefix>-a``,
-            ``-b`` and ``-c``, and removed afterwards.
-        rounds: How often each operation is timed.
+            ``-b``, ``-c`` and ``-d``, and removed afterwards.
+        rounds: How often each operation and tool is timed.
         size: Bytes of a content that is read or written.
         entries: How many entries are listed, at most 1,024.
         entry_size: Bytes of the content of each.
@@ -73,10 +76,10 @@ async def measure_bucket(
         SetupError: the bucket is missing or unfit.
         BackendError: it cannot be reached, or may not be described.
     """
-    tokens = tuple(f"{prefix}-{part}" for part in "abc")
+    tokens = tuple(f"{prefix}-{part}" for part in "abcd")
     for token in tokens:
         Prefix(token)
-    inside, beside, full = tokens
+    inside, beside, full, called = tokens
     store = await JetStreamStore.bind(connection, bucket, inside)
     client = connection.client if isinstance(connection, Connection) else connection
     api = getattr(connection, "jetstream_api_prefix", "$JS.API")
@@ -100,9 +103,13 @@ async def measure_bucket(
             read = await operations.read(report)
             update = await operations.update(report)
             create, delete = await operations.create_and_delete(report)
+            tools = await measure_tools(
+                await JetStreamStore.bind(connection, bucket, called), rounds=rounds, size=size, report=report
+            )
     server = client.connected_server_version
     return BucketMeasured(
         {"read": read, "update": update, "create": create, "delete": delete, "list": listing},
+        tools,
         f"{server.major}.{server.minor}.{server.patch}",
         int(stream["config"]["num_replicas"]),
         cleaning.is_clean,

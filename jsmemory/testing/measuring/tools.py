@@ -8,7 +8,7 @@ from jsmemory.errors import BackendUnavailableError
 from jsmemory.scope import Scope
 from jsmemory.store import Store
 from jsmemory.testing.measuring.comparing import Comparison, Turns
-from jsmemory.testing.measuring.operations import UNMEASURED
+from jsmemory.testing.measuring.operations import UNMEASURED, Report
 from jsmemory.tools import MemoryTools, Trace
 
 ROUNDS: Final = 1000
@@ -21,11 +21,13 @@ _SPARE_KEYS: Final = 200
 _LISTED: Final = 100
 # Entries of a store that has been in use for a while.
 
-_LISTINGS: Final = 100 + UNMEASURED
+_LISTINGS: Final = 30 + UNMEASURED
 # A listing takes as long as a hundred reads.
 
 
-async def measure_tools(store: Store, *, rounds: int = ROUNDS, size: int = 4096) -> Mapping[str, Comparison]:
+async def measure_tools(
+    store: Store, *, rounds: int = ROUNDS, size: int = 4096, report: Report = lambda tool, part: None
+) -> Mapping[str, Comparison]:
     """
     Time tool calls, as a provider's calls go in and its results come out, against the store's.
 
@@ -34,8 +36,9 @@ async def measure_tools(store: Store, *, rounds: int = ROUNDS, size: int = 4096)
 
     Args:
         store: An empty one that nobody else uses.
-        rounds: How often each is timed; a listing 100 times at most.
+        rounds: How often each is timed; a listing 30 times at most.
         size: Bytes of a content.
+        report: Told the tool and which part of it is done.
 
     Returns:
         By the name of the tool; ``memory_write`` creates, ``memory_overwrite`` is the same tool
@@ -44,14 +47,15 @@ async def measure_tools(store: Store, *, rounds: int = ROUNDS, size: int = 4096)
     Raises:
         BackendUnavailableError: a call was refused, so the times mean nothing.
     """
-    return await _Measuring(store, rounds + UNMEASURED, size).measure()
+    return await _Measuring(store, rounds + UNMEASURED, size, report).measure()
 
 
 class _Measuring:
-    def __init__(self, store: Store, rounds: int, size: int) -> None:
+    def __init__(self, store: Store, rounds: int, size: int, report: Report) -> None:
         self._store = store
         self._rounds = rounds
         self._size = size
+        self._report = report
         self._scope = Scope()
         self._tools = MemoryTools(store, Scope(), hook=self._note)
         self._written = 0
@@ -81,28 +85,32 @@ class _Measuring:
         keys = [f"listed-{number}" for number in range(_LISTED)]
         for key in keys:
             await self._store.create(key, *self._text(), scope=None)
-        for _ in range(min(self._rounds, _LISTINGS)):
+        rounds = min(self._rounds, _LISTINGS)
+        for done in range(rounds):
             await turns.raw(self._store.list)
             await turns.store(self._call("memory_list"))
+            self._report("memory_list", done / rounds)
         for key in keys:
             await self._store.delete(key, scope=None)
         return turns.comparison()
 
     async def _read(self) -> Comparison:
         turns = Turns(UNMEASURED)
-        for _ in range(self._rounds):
+        for done in range(self._rounds):
             await turns.raw(partial(self._store.read, "own", scope=self._scope))
             await turns.store(self._call("memory_read", key="tool"))
+            self._report("memory_read", done / self._rounds)
         return turns.comparison()
 
     async def _overwrite(self) -> Comparison:
         turns = Turns(UNMEASURED)
-        for _ in range(self._rounds):
+        for done in range(self._rounds):
             await turns.raw(partial(self._store.update, "own", *self._text(), scope=self._scope))
             description, content = self._text()
             await turns.store(
                 self._call("memory_write", key="tool", description=description, content=content, overwrite=True)
             )
+            self._report("memory_overwrite", done / self._rounds)
         return turns.comparison()
 
     async def _create_and_delete(self) -> tuple[Comparison, Comparison]:
@@ -116,9 +124,11 @@ class _Measuring:
                 await creates.store(
                     self._call("memory_write", key=f"tool-{number}", description=description, content=content)
                 )
+                self._report("memory_write", number / self._rounds)
             for number in some:
                 await deletes.raw(partial(self._store.delete, f"own-{number}", scope=self._scope))
                 await deletes.store(self._call("memory_delete", key=f"tool-{number}"))
+                self._report("memory_delete", number / self._rounds)
         return creates.comparison(), deletes.comparison()
 
     def _call(self, name: str, **arguments: object) -> Callable[[], Awaitable[object]]:
