@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from jsmemory.backends.file import FileStore
     from jsmemory.backends.in_process import InProcessStore
     from jsmemory.backends.jetstream import JetStreamStore
+    from jsmemory.backends.jetstream.permissions import WorkerPermissions
     from jsmemory.backends.jetstream.recipe import BucketRecipe
     from jsmemory.connecting import connect
     from jsmemory.journal.file import FileJournal
@@ -132,6 +133,7 @@ __all__ = [
     "StreamRecipe",
     "StreamUnfitError",
     "UnknownBackendError",
+    "WorkerPermissions",
     "apply_recipe",
     "compare_recipe",
     "connect",
@@ -156,6 +158,7 @@ _LAZY: Final = {
     "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
     "StreamRecipe": "jsmemory.journal.jetstream.recipe",
+    "WorkerPermissions": "jsmemory.backends.jetstream.permissions",
     "apply_recipe": "jsmemory.provisioning",
     "compare_recipe": "jsmemory.provisioning",
     "connect": "jsmemory.connecting",

@@ -22,7 +22,7 @@ from nats.aio.msg import Msg
 from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
-from jsmemory.backends.jetstream.leader import last_sequence
+from jsmemory.backends.jetstream.leader import last_sequence, last_sequence_for_reader
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Patience, Wire
 from jsmemory.errors import AccessDeniedError, BackendError, IncompleteListingError
 
@@ -86,6 +86,7 @@ class Listings:
         self.filter = f"{inside}>"
         # No legal key, so nobody's; the publish that asks the leader never lands anyway.
         self._question = f"{inside}/"
+        self._may_publish = True
 
     async def take(self, deadline: Deadline, *, after: int = 0) -> Listing:
         """
@@ -131,7 +132,14 @@ class Listings:
                     return listing
 
     async def _goal(self, deadline: Deadline) -> int:
-        return await last_sequence(self._wire, self._question, self.filter, deadline)
+        if self._may_publish:
+            try:
+                return await last_sequence(self._wire, self._question, self.filter, deadline)
+            except Denied:
+                # Credentials that only read. The denial takes a bare client two seconds to
+                # notice, so it is not asked for again.
+                self._may_publish = False
+        return await last_sequence_for_reader(self._wire, self._stream, self.filter, deadline)
 
     @asynccontextmanager
     async def _consumer(self, deadline: Deadline, after: int) -> AsyncIterator[str]:

@@ -1,0 +1,246 @@
+"""
+What one worker may do, as the text that a server takes: pure, from names to configuration.
+
+In the flat layout workers share a bucket, each with a prefix. That keeps readers apart and
+stops mistakes. It stops no hostile worker: JetStream carries out what it is asked to answer
+on a subject of the worker's choice, with the rights of the whole account.
+
+In the isolated layout a memory has an account of its own, and a worker another one, which
+imports the services of the memory. An answer then never leaves the worker's account, save
+as an answer, and there is nothing in the memory's account but that memory.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX
+from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
+from jsmemory.errors import InvalidOptionsError
+
+API: Final = "$JS.API"
+LONGEST_NAME: Final = 180
+"""Characters of the name of a memory's account; a subject that begins with it still fits an option."""
+
+_PREFIX: Final = re.compile(r"[A-Za-z0-9_=-]{0,200}")
+_WORKER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_=-]{0,99}")
+# It becomes a user, an account, a file and a part of subjects: what passes needs no quoting
+# in any of them, and no command takes it for an option.
+
+MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 1, "max_consumers": 100}
+"""
+Of the account of one memory. A full store has some 75 MB, and three replicas of that count
+three times. Servers set the space aside, so it is not much more. A listing takes a consumer.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerPermissions:
+    """
+    The rights of one worker to the notes of one prefix, and not one more.
+
+    Args:
+        bucket: The bucket, 1 to 200 characters out of ``A-Z a-z 0-9 _ -``.
+        prefix: The namespace in it, one token; ``""`` for the whole bucket.
+        worker: Who gets the rights, 1 to 100 characters out of ``A-Z a-z 0-9 _ = -``, no sign
+            first. Left out, it is called like its prefix, or like the bucket; ``_reader``
+            is added where it only reads.
+        read_only: No right to store anything.
+        isolated: An account for the memory and one for the worker, against a hostile worker;
+            else a user of the account that holds the bucket.
+
+    Raises:
+        InvalidOptionsError: a name is none.
+    """
+
+    bucket: str
+    prefix: str
+    worker: str = ""
+    read_only: bool = False
+    isolated: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.bucket) > MAX_BUCKET_LENGTH or not re.search(BUCKET_PATTERN, self.bucket):
+            raise InvalidOptionsError(
+                "bucket", "is no name of a bucket", f"Use 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ -."
+            )
+        if not _PREFIX.fullmatch(self.prefix):
+            raise InvalidOptionsError(
+                "prefix", "is no single token", "Use up to 200 characters out of A-Z a-z 0-9 _ = -, without a dot."
+            )
+        if not self.worker:
+            object.__setattr__(self, "worker", (self.prefix or self.bucket) + ("_reader" if self.read_only else ""))
+        if not _WORKER.fullmatch(self.worker):
+            raise InvalidOptionsError(
+                "worker",
+                "is no name of a user",
+                "Use 1 to 100 characters out of A-Z a-z 0-9 _ = -, the first a letter, a digit or _.",
+            )
+        if self.isolated and len(self.memory) > LONGEST_NAME:
+            raise InvalidOptionsError("prefix", "is too long together with the bucket", "Give one of them less.")
+
+    # -- Names ------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> str:
+        """The account that holds an isolated memory, and its operator's user in it."""
+        return "_".join(filter(None, ("MEMORY", self.bucket, self.prefix)))
+
+    @property
+    def inbox_prefix(self) -> str:
+        """The first token of where the worker's answers come back; no other user may listen there."""
+        return f"_INBOX_{self.worker}"
+
+    @property
+    def api_prefix(self) -> str:
+        """The subject that the worker finds the JetStream API under."""
+        return ".".join(filter(None, ("MEMORY", self.bucket, self.prefix, "API"))) if self.isolated else API
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """
+        The options that the worker opens its store with.
+
+        In a bucket that others share it may not ask for the configuration, which shows their
+        keys, and so opens the store with preflight off.
+        """
+        return {"bucket": self.bucket, "prefix": self.prefix, "preflight": self.isolated}
+
+    @property
+    def password_variable(self) -> str:
+        """The variable of the server's environment that holds the worker's password."""
+        return _variable(self.worker)
+
+    # -- Rights -----------------------------------------------------------------------------
+
+    def services(self, *, read_only: bool) -> tuple[str, ...]:
+        """What a store asks of JetStream: the subjects in the account that holds the bucket."""
+        stream = f"{STREAM_PREFIX}{self.bucket}"
+        keys = ".".join(filter(None, ("$KV", self.bucket, self.prefix, ">")))
+        asked = [
+            f"{API}.DIRECT.GET.{stream}.{keys}",
+            f"{API}.CONSUMER.CREATE.{stream}.*.{keys}",
+            f"{API}.CONSUMER.MSG.NEXT.{stream}.*",
+            f"{API}.CONSUMER.DELETE.{stream}.*",
+        ]
+        if self.isolated:
+            # They show all that is in an account: here, only what the worker may read anyway.
+            asked += [f"{API}.INFO", f"{API}.STREAM.INFO.{stream}", f"{API}.STREAM.MSG.GET.{stream}"]
+        return tuple(asked) if read_only else (keys, *asked)
+
+    @property
+    def publish(self) -> tuple[str, ...]:
+        """The subjects that the worker may publish to."""
+        return tuple(self._local(subject) for subject in self.services(read_only=self.read_only))
+
+    @property
+    def subscribe(self) -> tuple[str, ...]:
+        """The subjects that the worker may listen to."""
+        return (f"{self.inbox_prefix}.>",)
+
+    def _local(self, subject: str) -> str:
+        return f"{self.api_prefix}{subject.removeprefix(API)}" if subject.startswith(f"{API}.") else subject
+
+    # -- As text ----------------------------------------------------------------------------
+
+    def configuration(self) -> str:
+        """
+        The lines for a server's configuration: an element of ``users``, or elements of ``accounts``.
+
+        Passwords are taken from the environment that the server starts in; one that is missing
+        keeps it from starting.
+        """
+        return "\n".join([*self._about(), *(self._accounts() if self.isolated else self._user(self.publish))]) + "\n"
+
+    def nats_auth(self) -> tuple[str, ...]:
+        """
+        The lines that give the rights where users have JWTs, for a shell and the nats command line.
+
+        It can make no export whose service answers more than once, as listings need. So here
+        the isolated worker is a user of the memory's own account: it can harm no other.
+        """
+        rights = self.services(read_only=self.read_only)
+        flags = [f"--pub-allow='{subject}'" for subject in rights]
+        flags += [f"--sub-allow='{subject}'" for subject in self.subscribe]
+        flags += [f"--credential={self.worker}.creds", "--defaults"]
+        account = self.memory if self.isolated else '"${ACCOUNT:?is the account that holds the bucket}"'
+        user = f"nats auth user add {self.worker} {account} {' '.join(flags)}"
+        if not self.isolated:
+            return (user,)
+        memory, disk, streams, consumers = MEMORY_LIMITS.values()
+        return (
+            f"nats auth account add {account} --jetstream --js-memory={memory} --js-disk={disk} "
+            f"--js-streams={streams} --js-consumers={consumers} --defaults",
+            f"nats auth user add {account} {account} --credential={account}.creds --defaults",
+            user,
+        )
+
+    def nats_context(self, *, with_jwt: bool = False) -> str:
+        """The line with which the worker's host gets to know the server, for the nats command line."""
+        who = (
+            f"--creds={self.worker}.creds"
+            if with_jwt
+            else f'--user={self.worker} --password="${self.password_variable}"'
+        )
+        api = "" if with_jwt or not self.isolated else f" --js-api-prefix={self.api_prefix}"
+        return f'nats context add {self.worker} --server="$NATS_URL" {who} --inbox-prefix={self.inbox_prefix}{api}'
+
+    def _about(self) -> list[str]:
+        what = f"the prefix {self.prefix} of the bucket {self.bucket}" if self.prefix else f"the bucket {self.bucket}"
+        lines = [f"# {self.worker} {'reads' if self.read_only else 'reads and writes'} {what}, and does nothing else."]
+        if self.isolated:
+            lines += ["# For the accounts of the server: accounts { include ./file.conf }"]
+        else:
+            lines += [
+                "# For the users of the account that holds the bucket. It keeps workers apart and stops",
+                "# mistakes; a hostile worker is stopped only by the isolated layout.",
+            ]
+        return [*lines, f"# It opens the store with {json.dumps(self.options)} after:", f"#   {self.nats_context()}"]
+
+    def _user(self, publish: Sequence[str]) -> list[str]:
+        return [
+            "{",
+            f'  user: "{self.worker}"',
+            f"  password: ${self.password_variable}",
+            "  permissions: {",
+            *_array("publish", (f'"{subject}"' for subject in publish), indent="    "),
+            *_array("subscribe", (f'"{subject}"' for subject in self.subscribe), indent="    "),
+            "  }",
+            "}",
+        ]
+
+    def _accounts(self) -> list[str]:
+        limits = ", ".join(f"{name}: {limit}" for name, limit in MEMORY_LIMITS.items())
+        answers = {f"{API}.CONSUMER.MSG.NEXT.{STREAM_PREFIX}{self.bucket}.*": ", response_type: stream"}
+        exports = [f'{{ service: "{it}"{answers.get(it, "")} }}' for it in self.services(read_only=False)]
+        imports = [
+            f'{{ service: {{ account: "{self.memory}", subject: "{it}" }}, to: "{self._local(it)}" }}'
+            for it in self.services(read_only=self.read_only)
+        ]
+        return [
+            "",
+            "# The memory, and its operator, who makes the bucket. The same for all who share it, and",
+            "# harmless when it is there twice.",
+            f'"{self.memory}": {{',
+            f"  jetstream: {{ {limits} }}",
+            f'  users: [ {{ user: "{self.memory}", password: ${_variable(self.memory)} }} ]',
+            *_array("exports", exports, indent="  "),
+            "}",
+            "",
+            f'"{self.worker}": {{',
+            "  users: [",
+            *(f"    {line}" for line in self._user(self.publish)),
+            "  ]",
+            *_array("imports", imports, indent="  "),
+            "}",
+        ]
+
+
+def _array(name: str, elements: Any, *, indent: str) -> list[str]:
+    return [f"{indent}{name}: [", *(f"{indent}  {element}" for element in elements), f"{indent}]"]
+
+
+def _variable(name: str) -> str:
+    return "PASSWORD_" + name.replace("-", "_2d").replace("=", "_3d")
