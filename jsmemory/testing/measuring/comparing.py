@@ -1,6 +1,7 @@
 """Times of a store call and of the raw one, as the numbers that are shown."""
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -63,6 +64,15 @@ class Turns:
     async def raw(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Time what it is held against."""
         return await self._time(call, is_store=False)
+
+    async def either(self, store: Callable[[], Awaitable[object]], raw: Callable[[], Awaitable[object]]) -> None:
+        """Time both, in an order that is drawn: what a server does every other time hits neither more often."""
+        if random.getrandbits(1):
+            await self.store(store)
+            await self.raw(raw)
+        else:
+            await self.raw(raw)
+            await self.store(store)
 
     def comparison(self) -> Comparison:
         """What the rounds have shown."""

@@ -10,6 +10,7 @@ from jsmemory.store import Store
 from jsmemory.testing.measuring.comparing import Comparison, Turns
 from jsmemory.testing.measuring.operations import UNMEASURED, Report
 from jsmemory.tools import MemoryTools, Trace
+from jsmemory.tools.tracing import log
 
 ROUNDS: Final = 1000
 MAX_TOOL_RATIO: Final = 1.1
@@ -87,8 +88,7 @@ class _Measuring:
             await self._store.create(key, *self._text(), scope=None)
         rounds = min(self._rounds, _LISTINGS)
         for done in range(rounds):
-            await turns.raw(self._store.list)
-            await turns.store(self._call("memory_list"))
+            await turns.either(self._call("memory_list"), self._store.list)
             self._report("memory_list", done / rounds)
         for key in keys:
             await self._store.delete(key, scope=None)
@@ -97,18 +97,18 @@ class _Measuring:
     async def _read(self) -> Comparison:
         turns = Turns(UNMEASURED)
         for done in range(self._rounds):
-            await turns.raw(partial(self._store.read, "own", scope=self._scope))
-            await turns.store(self._call("memory_read", key="tool"))
+            await turns.either(
+                self._call("memory_read", key="tool"), partial(self._store.read, "own", scope=self._scope)
+            )
             self._report("memory_read", done / self._rounds)
         return turns.comparison()
 
     async def _overwrite(self) -> Comparison:
         turns = Turns(UNMEASURED)
         for done in range(self._rounds):
-            await turns.raw(partial(self._store.update, "own", *self._text(), scope=self._scope))
-            description, content = self._text()
-            await turns.store(
-                self._call("memory_write", key="tool", description=description, content=content, overwrite=True)
+            await turns.either(
+                self._write("tool", overwrite=True),
+                partial(self._store.update, "own", *self._text(), scope=self._scope),
             )
             self._report("memory_overwrite", done / self._rounds)
         return turns.comparison()
@@ -119,17 +119,22 @@ class _Measuring:
         for begin in range(0, self._rounds, _SPARE_KEYS):
             some = numbers[begin : begin + _SPARE_KEYS]
             for number in some:
-                await creates.raw(partial(self._store.create, f"own-{number}", *self._text(), scope=self._scope))
-                description, content = self._text()
-                await creates.store(
-                    self._call("memory_write", key=f"tool-{number}", description=description, content=content)
+                await creates.either(
+                    self._write(f"tool-{number}"),
+                    partial(self._store.create, f"own-{number}", *self._text(), scope=self._scope),
                 )
                 self._report("memory_write", number / self._rounds)
             for number in some:
-                await deletes.raw(partial(self._store.delete, f"own-{number}", scope=self._scope))
-                await deletes.store(self._call("memory_delete", key=f"tool-{number}"))
+                await deletes.either(
+                    self._call("memory_delete", key=f"tool-{number}"),
+                    partial(self._store.delete, f"own-{number}", scope=self._scope),
+                )
                 self._report("memory_delete", number / self._rounds)
         return creates.comparison(), deletes.comparison()
+
+    def _write(self, key: str, **how: object) -> Callable[[], Awaitable[object]]:
+        description, content = self._text()
+        return self._call("memory_write", key=key, description=description, content=content, **how)
 
     def _call(self, name: str, **arguments: object) -> Callable[[], Awaitable[object]]:
         # The call is what a provider's client has made already when the clock begins.
@@ -137,9 +142,9 @@ class _Measuring:
         return partial(self._tools.dispatch, call)
 
     def _note(self, trace: Trace) -> None:
-        # Where a host's log goes is its own affair; the line is made all the same.
-        if trace.line:
-            self._codes.add(trace.code)
+        # As for a host that asks for nothing else: the line is made where its log is on.
+        log(trace)
+        self._codes.add(trace.code)
 
     def _text(self) -> tuple[str, str]:
         self._written += 1
