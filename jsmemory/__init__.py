@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jsmemory.entries import Entry, Item
 from jsmemory.errors import (
     AccessDeniedError,
+    ArchiveUnfitError,
     BackendError,
     BackendUnavailableError,
     BucketNotFoundError,
@@ -69,6 +70,15 @@ if TYPE_CHECKING:
     from jsmemory.journal.jetstream.recipe import StreamRecipe
     from jsmemory.journal.journal import HostRecord, Journal, RunLine
     from jsmemory.journal.replay import RunState
+    from jsmemory.moving import (
+        Moved,
+        MovingReport,
+        Outcome,
+        copy_entries,
+        export_archive,
+        import_archive,
+        import_folder,
+    )
     from jsmemory.opening import Configuration, open_store
     from jsmemory.provisioning import Comparison, Deviation, apply_recipe, compare_recipe, print_recipe
     from jsmemory.running import Run
@@ -84,6 +94,7 @@ __all__ = [
     "MAX_HEADER_BYTES",
     "MAX_KEY_LENGTH",
     "AccessDeniedError",
+    "ArchiveUnfitError",
     "BackendError",
     "BackendUnavailableError",
     "BucketNotFoundError",
@@ -114,6 +125,9 @@ __all__ = [
     "JournalCorruptError",
     "JsMemoryError",
     "MemoryTools",
+    "Moved",
+    "MovingReport",
+    "Outcome",
     "OutcomeUnknownError",
     "ReadOnlyStoreError",
     "RequestError",
@@ -137,6 +151,10 @@ __all__ = [
     "apply_recipe",
     "compare_recipe",
     "connect",
+    "copy_entries",
+    "export_archive",
+    "import_archive",
+    "import_folder",
     "open_store",
     "print_recipe",
 ]
@@ -154,6 +172,9 @@ _LAZY: Final = {
     "JetStreamStore": "jsmemory.backends.jetstream",
     "Journal": "jsmemory.journal.journal",
     "MemoryTools": "jsmemory.tools",
+    "Moved": "jsmemory.moving",
+    "MovingReport": "jsmemory.moving",
+    "Outcome": "jsmemory.moving",
     "Run": "jsmemory.running",
     "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
@@ -162,6 +183,10 @@ _LAZY: Final = {
     "apply_recipe": "jsmemory.provisioning",
     "compare_recipe": "jsmemory.provisioning",
     "connect": "jsmemory.connecting",
+    "copy_entries": "jsmemory.moving",
+    "export_archive": "jsmemory.moving",
+    "import_archive": "jsmemory.moving",
+    "import_folder": "jsmemory.moving",
     "open_store": "jsmemory.opening",
     "print_recipe": "jsmemory.provisioning",
 }

@@ -11,6 +11,7 @@ Every error that jsmemory raises: three branches for three reactions.
     │   ├── StaleEntryError
     │   ├── StoreFullError
     │   ├── ReadOnlyStoreError
+    │   ├── ArchiveUnfitError
     │   ├── InvalidRecordError         (also ValueError)
     │   ├── RunExistsError
     │   ├── RunNotFoundError           (also LookupError)
@@ -181,6 +182,24 @@ class ReadOnlyStoreError(RequestError):
 
     def __str__(self) -> str:
         return "This memory is read-only, nothing was written. Open it without read_only to write."
+
+
+class ArchiveUnfitError(RequestError):
+    """
+    An archive was refused before anything of it was stored.
+
+    Attributes:
+        findings: What is wrong with it, each with what to do.
+    """
+
+    code = "archive_unfit"
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__(self.findings)
+
+    def __str__(self) -> str:
+        return "The archive is unfit, nothing was written. " + " ".join(map(str, self.findings))
 
 
 class InvalidRecordError(RequestError, ValueError):

@@ -8,9 +8,12 @@ import typer.main
 import jsmemory
 from jsmemory.cli import (
     benchmarking,
+    copying,
     deleting,
     demonstrating,
     driving,
+    exporting,
+    importing,
     listing,
     provisioning,
     reading,
@@ -54,6 +57,9 @@ def _application() -> typer.Typer:
         ("read", reading.read_entry, reading.EXAMPLES),
         ("write", writing.write_entry, writing.EXAMPLES),
         ("delete", deleting.delete_entry, deleting.EXAMPLES),
+        ("copy", copying.copy, copying.EXAMPLES),
+        ("export", exporting.export, exporting.EXAMPLES),
+        ("import", importing.import_notes, importing.EXAMPLES),
         ("run", driving.drive, driving.EXAMPLES),
         ("runs", surveying.survey, surveying.EXAMPLES),
         ("server", serving.serve, serving.EXAMPLES),

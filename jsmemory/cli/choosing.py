@@ -90,7 +90,22 @@ async def chosen_store(choice: Choice) -> AsyncIterator[Store]:
     Raises:
         UsageRefused, and what `open_store` and `connect` raise.
     """
-    chosen = choose(choice)
+    async with opened_store(choose(choice), choice) as store:
+        yield store
+
+
+@asynccontextmanager
+async def opened_store(chosen: Chosen, choice: Choice) -> AsyncIterator[Store]:
+    """
+    Open a store that was decided on, with a connection where it needs one.
+
+    Args:
+        chosen: Which store it is.
+        choice: Who remembers, and how to connect.
+
+    Raises:
+        What `open_store` and `connect` raise.
+    """
     where: Mapping[str, Any] = {"identity": choice.who, "base_dir": chosen.base_dir}
     if chosen.is_jetstream or (choice.backend not in (None, FILE) and (choice.server or choice.context)):
         # Named here and not above: who keeps files has no need of NATS, nor the time to load it.

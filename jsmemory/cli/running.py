@@ -11,7 +11,7 @@ from typing import Any, Final
 from jsmemory import JsMemoryError
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, UsageRefused, code_of
-from jsmemory.cli.waiting import Terminated
+from jsmemory.cli.waiting import CutShort, Terminated
 
 PROGRAM: Final = "jsmemory"
 _TRACEBACK_VARIABLE: Final = "JSMEMORY_TRACEBACK"
@@ -53,6 +53,9 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     except UsageRefused as refusal:
         _report("usage", str(refusal), as_json=as_json)
         return ExitCode.USAGE
+    except CutShort as cut:
+        _report("terminated" if cut.is_terminated else "interrupted", str(cut), as_json=as_json)
+        return ExitCode.TERMINATED if cut.is_terminated else ExitCode.INTERRUPTED
     except KeyboardInterrupt:
         return _interrupted(as_json=as_json)
     except Terminated:

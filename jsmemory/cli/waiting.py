@@ -12,6 +12,20 @@ class Terminated(BaseException):
     """The process was asked to end (SIGTERM); what had to be tidied up was."""
 
 
+class CutShort(BaseException):
+    """
+    A verb was stopped, and says itself what it has left.
+
+    Args:
+        message: One line that ends with how to go on.
+        is_terminated: Whether it was asked to end by SIGTERM, and not by Ctrl-C.
+    """
+
+    def __init__(self, message: str, *, is_terminated: bool) -> None:
+        super().__init__(message)
+        self.is_terminated = is_terminated
+
+
 def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     """
     Run the asynchronous part of a verb; Ctrl-C and SIGTERM end it in good order.

@@ -12,7 +12,21 @@ import pytest
 from jsmemory.cli import application
 from jsmemory.cli.exits import MEANINGS, ExitCode
 
-VERBS = ("list", "read", "write", "delete", "run", "runs", "server", "provision", "demo", "bench")
+VERBS = (
+    "list",
+    "read",
+    "write",
+    "delete",
+    "copy",
+    "export",
+    "import",
+    "run",
+    "runs",
+    "server",
+    "provision",
+    "demo",
+    "bench",
+)
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -71,6 +85,15 @@ def test_the_version_is_shown(shell: Any) -> None:
         (("--bucket", "b", "--directory", "d", "list"), "directory"),
         (("--backend", "jetstream", "list"), "--bucket"),
         (("bench", "--prefix", ""), "--prefix"),
+        (("copy", "file:a"), "DST"),
+        (("copy", "file:nowhere", "file:b"), "nowhere"),
+        (("copy", "jetstream:", "file:b"), "jetstream:BUCKET"),
+        (("copy", "nowhere.yaml", "file:b"), "nowhere.yaml"),
+        (("--bucket", "b", "copy", "file:a", "file:b"), "--bucket"),
+        (("copy", "file:a", "file:b", "--at-once", "0"), "--at-once"),
+        (("export", "notes.zip"), ".tar.gz"),
+        (("export", "nowhere/notes.tar.gz"), "nowhere"),
+        (("import", "nowhere"), "nowhere"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_that_names_what_is_wrong(

@@ -14,6 +14,7 @@ from jsmemory import (
     MAX_HEADER_BYTES,
     MAX_KEY_LENGTH,
     AccessDeniedError,
+    ArchiveUnfitError,
     BackendError,
     BackendUnavailableError,
     BucketNotFoundError,
@@ -44,6 +45,9 @@ from jsmemory import (
     JournalCorruptError,
     JsMemoryError,
     MemoryTools,
+    Moved,
+    MovingReport,
+    Outcome,
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
@@ -67,6 +71,10 @@ from jsmemory import (
     apply_recipe,
     compare_recipe,
     connect,
+    copy_entries,
+    export_archive,
+    import_archive,
+    import_folder,
     open_store,
     print_recipe,
 )
@@ -158,6 +166,20 @@ def lock_down() -> dict[str, object]:
     return worker.options
 
 
+async def move(here: Store, there: Store) -> dict[Outcome, int]:
+    report = await copy_entries(here, there, overwrite=True, dry_run=True, at_once=4, on_progress=print)
+    assert_type(report, MovingReport)
+    assert_type(report.moved + report.uncarried + report.renamed, tuple[Moved, ...])
+    for moved in report.moved:
+        assert_type(moved.outcome, Outcome)
+        assert_type(moved.origin + moved.key + moved.code + moved.reason, str)
+    await export_archive(here, Path("backup.tar.gz"), overwrite=True)
+    await import_archive("backup.tar.gz", there, dry_run=True)
+    assert_type((await import_folder("notes", there)).is_dry_run, bool)
+    await copy_entries(here, there, True)  # type: ignore[call-arg]
+    return report.counts
+
+
 def react(error: JsMemoryError) -> str:
     assert_type(error.code, str)
     assert_type(error.retryable, bool)
@@ -174,6 +196,8 @@ def react(error: JsMemoryError) -> str:
             assert_type(error.remedy, str)
         case AccessDeniedError():
             assert_type(error.permission, str)
+        case ArchiveUnfitError():
+            assert_type(error.findings, tuple[Finding, ...])
         case UnknownBackendError():
             assert_type(error.known, tuple[str, ...])
         case InvalidOptionsError():

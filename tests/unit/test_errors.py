@@ -11,6 +11,7 @@ import pytest
 from jsmemory import errors
 from jsmemory.errors import (
     AccessDeniedError,
+    ArchiveUnfitError,
     BackendError,
     BackendUnavailableError,
     BucketNotFoundError,
@@ -58,6 +59,8 @@ EXAMPLES: list[JsMemoryError] = [
     StoreFullError(),
     StoreFullError(7),
     ReadOnlyStoreError(),
+    ArchiveUnfitError(list(FINDINGS)),
+    ArchiveUnfitError(iter(FINDINGS)),
     InvalidRecordError("cannot be written as JSON", "Give plain data."),
     RunExistsError("night"),
     RunNotFoundError("night"),
@@ -129,7 +132,7 @@ def test_the_tree_is_as_it_is_drawn() -> None:
         for error in all_errors()
     }
     assert parents == real
-    assert len(real) == 28
+    assert len(real) == 29
 
 
 def test_builtin_bases_are_as_they_are_drawn() -> None:
@@ -166,7 +169,8 @@ def test_codes_are_stable_words() -> None:
         "EntryNotFoundError": "entry_not_found",
         "StaleEntryError": "stale_entry",
         "StoreFullError": "store_full",
-        "ReadOnlyStoreError": "read_only",
+            "ReadOnlyStoreError": "read_only",
+        "ArchiveUnfitError": "archive_unfit",
         "InvalidRecordError": "invalid_record",
         "RunExistsError": "run_exists",
         "RunNotFoundError": "run_not_found",
@@ -265,6 +269,7 @@ def test_a_message_ends_with_the_remedy(error: JsMemoryError) -> None:
     remedies = {
         BackendUnavailableError: getattr(error, "remedy", ""),
         BucketNotFoundError: getattr(error, "cure", ""),
+        ArchiveUnfitError: FINDINGS[-1].cure,
         BucketUnfitError: FINDINGS[-1].cure,
         StreamNotFoundError: getattr(error, "cure", ""),
         StreamUnfitError: FINDINGS[-1].cure,

@@ -1,0 +1,163 @@
+"""
+Reading an archive that anybody may have made.
+
+Nothing is unpacked to the disk. The file is read from its beginning to its end, member by
+member, each no longer than an entry and all together no longer than a full store, and
+whatever is no plain file with the name of an entry ends it.
+"""
+
+import gzip
+import hashlib
+import tarfile
+from collections.abc import Generator, Iterator, Mapping
+from typing import BinaryIO, Final
+
+import msgspec
+
+from jsmemory.errors import ArchiveUnfitError
+from jsmemory.limits import MAX_ENTRIES, MAX_ENTRY_BYTES
+from jsmemory.moving.archive.format import (
+    FORMAT,
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    MAX_UNPACKED_BYTES,
+    VERSION,
+    Listed,
+    Manifest,
+    is_name,
+    unfit,
+)
+
+_NOT_OURS: Final = "Do not use it; ask whoever gave it to you for one that jsmemory export made."
+_ANEW: Final = "Get it again from where it was copied, or export anew."
+_BY_HAND: Final = "Unpack it where it does no harm, look through it, and import the folder."
+
+_BLOCK: Final = 64 * 1024
+_PLAIN: Final = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE})
+
+
+def verify(file: BinaryIO) -> Manifest:
+    """
+    Read a whole archive, and hold every file in it against the manifest.
+
+    Args:
+        file: A file that can be read from its beginning again.
+
+    Raises:
+        ArchiveUnfitError: it is anything else than what an export writes.
+    """
+    found: dict[str, Listed] = {}
+    manifest: bytes | None = None
+    for number, (name, value) in enumerate(_members(file), 1):
+        if name in found or (name == MANIFEST and manifest is not None):
+            raise unfit("duplicate", f"File {number} in it has the name of an earlier one.", _NOT_OURS)
+        if name == MANIFEST:
+            manifest = value
+        elif len(found) == MAX_ENTRIES:
+            raise unfit("too_many", f"It holds more than the {MAX_ENTRIES} entries of a store.", _NOT_OURS)
+        else:
+            found[name] = Listed(hashlib.sha256(value).hexdigest(), len(value))
+    if manifest is None:
+        raise unfit("no_manifest", "It holds no manifest, so nothing tells whether it is whole.", _BY_HAND)
+    listed = _read(manifest)
+    if missing := len(listed.files.keys() - found.keys()):
+        raise unfit("missing", f"{missing} files are in its manifest and not in it.", _ANEW)
+    if unlisted := len(found.keys() - listed.files.keys()):
+        raise unfit("unlisted", f"{unlisted} files are in it and not in its manifest.", _NOT_OURS)
+    if changed := sum(found[name] != listed.files[name] for name in found):
+        raise unfit("checksum", f"{changed} files in it are not as its manifest has them.", _ANEW)
+    return listed
+
+
+def values(file: BinaryIO, digests: Mapping[str, str]) -> Generator[tuple[str, bytes], None, None]:
+    """
+    The files of an archive that was verified, in their order, one at a time.
+
+    Args:
+        file: The same file.
+        digests: The SHA-256 that each was verified to have.
+
+    Raises:
+        ArchiveUnfitError: it is not the same any more.
+    """
+    for name, value in _members(file):
+        if name != MANIFEST:
+            if digests.get(name) != hashlib.sha256(value).hexdigest():
+                raise unfit("changed", "It was changed while it was read.", "Leave it alone, and import it again.")
+            yield name, value
+
+
+def _read(manifest: bytes) -> Manifest:
+    try:
+        read = msgspec.json.decode(manifest)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict) or read.get("format") != FORMAT:
+        raise unfit("manifest", "Its manifest is none of jsmemory.", _BY_HAND)
+    if read.get("version") != VERSION:
+        raise unfit("version", f"It has another version than {VERSION}.", "Import it with the jsmemory that made it.")
+    try:
+        return msgspec.convert(read, Manifest)
+    except msgspec.ValidationError:
+        pass
+    raise unfit("manifest", "Its manifest is damaged.", _ANEW)
+
+
+def _members(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    file.seek(0)
+    try:
+        # A stream, so that nothing in it can send the reader back or ahead.
+        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+            bounded = _Bounded(unpacked)
+            archive = tarfile.open(fileobj=bounded, mode="r|")  # type: ignore[call-overload]  # noqa: SIM115
+            for number, member in enumerate(archive, 1):
+                yield member.name, _value(archive, member, number)
+            # The last bytes hold the checksum of all others.
+            while bounded.read(_BLOCK):
+                pass
+    except ArchiveUnfitError:
+        raise
+    except Exception:  # noqa: S110 - a parser trips over damage in many ways, and all of them mean one thing
+        pass
+    else:
+        return
+    # Raised out here, so that what the parser said is not in it.
+    raise unfit("damaged", "It is no .tar.gz that can be read to its end: it is damaged, or was cut short.", _ANEW)
+
+
+def _value(archive: tarfile.TarFile, member: tarfile.TarInfo, number: int) -> bytes:
+    _refuse_what_is_no_entry(member, number)
+    limit = MAX_MANIFEST_BYTES if member.name == MANIFEST else MAX_ENTRY_BYTES
+    if member.size > limit:
+        raise unfit("too_large", f"File {number} in it is longer than the {limit} bytes that it may have.", _NOT_OURS)
+    data = archive.extractfile(member)
+    value = data.read() if data is not None else b""
+    if len(value) != member.size:
+        raise EOFError
+    return value
+
+
+def _refuse_what_is_no_entry(member: tarfile.TarInfo, number: int) -> None:
+    if member.issym() or member.islnk():
+        raise unfit("link", f"File {number} in it is a link, which leads elsewhere.", _NOT_OURS)
+    if member.type not in _PLAIN or member.issparse():
+        raise unfit("special", f"File {number} in it is no plain file.", _NOT_OURS)
+    if "/" in member.name or "\\" in member.name or member.name in ("", ".", ".."):
+        raise unfit("path", f"File {number} in it has a path instead of a name, and could lead elsewhere.", _NOT_OURS)
+    if member.name != MANIFEST and not is_name(member.name):
+        raise unfit("name", f"File {number} in it has a name that no entry has.", _BY_HAND)
+
+
+class _Bounded:
+    """Reads on, but not for ever."""
+
+    def __init__(self, inner: gzip.GzipFile) -> None:
+        self._inner = inner
+        self._left = MAX_UNPACKED_BYTES
+
+    def read(self, size: int) -> bytes:
+        data = self._inner.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise unfit("bomb", "It unpacks to more than a full store can be.", _NOT_OURS)
+        return data

@@ -1,0 +1,152 @@
+"""The notes in a folder of somebody's: which files they are, and what is in them."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from jsmemory.errors import (
+    AccessDeniedError,
+    BackendUnavailableError,
+    EntryNotFoundError,
+    EntryTooLargeError,
+    InvalidOptionsError,
+)
+from jsmemory.limits import MAX_CONTENT_BYTES
+from jsmemory.moving.keying import keys_for
+from jsmemory.moving.report import Moved, Outcome
+
+SUFFIXES: Final = (".md", ".markdown", ".txt")
+"""What the name of a note ends with."""
+
+MAX_FILES: Final = 10_000
+"""Far more than a store holds: whoever names so many did not mean that folder."""
+
+_MAX_BYTES: Final = MAX_CONTENT_BYTES + 64 * 1024
+# A content and the longest front matter that is read at all.
+
+_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# What lies there may be a pipe or a link by the time it is opened.
+
+_DENIED: Final = frozenset({errno.EACCES, errno.EPERM})
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """
+    A file that is to become an entry.
+
+    Attributes:
+        origin: Its path within the folder.
+        key: The key for it.
+        path: Where it is.
+    """
+
+    origin: str
+    key: str
+    path: Path = field(repr=False)
+
+    def read(self) -> bytes:
+        """
+        What is in it; it is read only if it is a regular file, and no longer than an entry may be.
+
+        Raises:
+            EntryNotFoundError: it is gone.
+            EntryTooLargeError: it is longer.
+            AccessDeniedError: this process may not read it.
+            BackendUnavailableError: the disk is failing.
+        """
+        reason = None
+        try:
+            file = os.open(self.path, _FLAGS)
+            try:
+                status = os.fstat(file)
+                if not stat.S_ISREG(status.st_mode):
+                    raise EntryNotFoundError(self.key)
+                if status.st_size > _MAX_BYTES:
+                    raise EntryTooLargeError(status.st_size, MAX_CONTENT_BYTES)
+                with os.fdopen(file, "rb", closefd=False) as opened:
+                    data = opened.read(_MAX_BYTES + 1)
+            finally:
+                os.close(file)
+        except OSError as refusal:
+            reason = refusal.errno
+        else:
+            if len(data) > _MAX_BYTES:
+                raise EntryTooLargeError(len(data), MAX_CONTENT_BYTES)
+            return data
+        if reason in _DENIED:
+            raise AccessDeniedError("read this file")
+        if reason in _GONE:
+            raise EntryNotFoundError(self.key)
+        raise BackendUnavailableError("The file could not be read.", "Check the disk, then try again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """
+    What lies in a folder and in those under it.
+
+    Attributes:
+        notes: In the order of their names.
+        beside: What is no note, or cannot be looked into, each with the reason.
+    """
+
+    notes: tuple[Note, ...]
+    beside: tuple[Moved, ...]
+
+
+def look_through(root: Path) -> Folder:
+    """
+    Find the notes. Hidden files and folders are left out without a word; no link is followed.
+
+    Raises:
+        InvalidOptionsError: it is no folder that can be read, or holds more than 10,000 files.
+    """
+    if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
+        raise InvalidOptionsError("folder", "names no folder that can be read", "Name another one.")
+    names: list[str] = []
+    beside: list[Moved] = []
+    for name, why in _names(root):
+        if why is None:
+            names.append(name)
+        else:
+            beside.append(why)
+        if len(names) + len(beside) > MAX_FILES:
+            raise InvalidOptionsError("folder", f"holds more than {MAX_FILES} files", "Name a smaller one.")
+    keys = keys_for(names)
+    return Folder(tuple(Note(name, keys[name], root / name) for name in sorted(names)), tuple(beside))
+
+
+def _names(root: Path) -> Iterator[tuple[str, Moved | None]]:
+    unreadable: list[str] = []
+    for place, folders, files in os.walk(root, onerror=lambda refusal: unreadable.append(str(refusal.filename))):
+        within = Path(place).relative_to(root)
+        for name in sorted((*folders, *files)):
+            origin = str(within / name)
+            path = root / origin
+            if name.startswith("."):
+                continue
+            if path.is_symlink():
+                yield origin, _skipped(origin, "link", "It is a link, and links are not followed. Put a copy there.")
+            elif name in folders:
+                continue
+            elif not path.is_file():
+                yield origin, _skipped(origin, "special", "It is no regular file. Leave it out.")
+            elif path.suffix.lower() not in SUFFIXES:
+                yield origin, _skipped(origin, "no_note", f"Its name ends in none of {', '.join(SUFFIXES)}. Rename it.")
+            else:
+                yield origin, None
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    for filename in unreadable:
+        origin = str(Path(filename).relative_to(root))
+        denied = AccessDeniedError("read this folder")
+        yield origin, Moved(origin, "", Outcome.FAILED, denied.code, str(denied))
+
+
+def _skipped(origin: str, code: str, reason: str) -> Moved:
+    return Moved(origin, "", Outcome.SKIPPED, code, reason)
