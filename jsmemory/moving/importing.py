@@ -36,8 +36,8 @@ async def import_folder(
 
     A note is a regular file in UTF-8 whose name ends in .md, .markdown or .txt. Its name becomes
     a legal key (`MovingReport.renamed` tells which did not stay as it was), its description is
-    that of its front matter, else its first line. The directory of a file store, and one that
-    was exported, come back as they were. The rest is as `copy_entries` has it.
+    that of its front matter, else its first line. Entries that lie in the directory of a file
+    store come back as they were. The rest is as `copy_entries` has it.
 
     Args:
         folder: Only read. Hidden files are left out, links are not followed.

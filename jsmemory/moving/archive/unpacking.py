@@ -33,6 +33,10 @@ _ANEW: Final = "Get it again from where it was copied, or export anew."
 _BY_HAND: Final = "Unpack it where it does no harm, look through it, and import the folder."
 
 _BLOCK: Final = 64 * 1024
+_MAX_FILE_BYTES: Final = MAX_MANIFEST_BYTES + 2 * _BLOCK
+# The longest file, and what stands around it. A header may promise to be of any length, and is
+# read into memory before anybody can look at it.
+
 _PLAIN: Final = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE})
 
 
@@ -111,6 +115,7 @@ def _members(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
             bounded = _Bounded(unpacked)
             archive = tarfile.open(fileobj=bounded, mode="r|")  # type: ignore[call-overload]  # noqa: SIM115
             for number, member in enumerate(archive, 1):
+                bounded.begin()
                 yield member.name, _value(archive, member, number)
             # The last bytes hold the checksum of all others.
             while bounded.read(_BLOCK):
@@ -149,15 +154,21 @@ def _refuse_what_is_no_entry(member: tarfile.TarInfo, number: int) -> None:
 
 
 class _Bounded:
-    """Reads on, but not for ever."""
+    """Reads on, but not for ever: neither in all, nor from one file to the next."""
 
     def __init__(self, inner: gzip.GzipFile) -> None:
         self._inner = inner
         self._left = MAX_UNPACKED_BYTES
+        self._left_of_file = _MAX_FILE_BYTES
+
+    def begin(self) -> None:
+        """A file begins."""
+        self._left_of_file = _MAX_FILE_BYTES
 
     def read(self, size: int) -> bytes:
         data = self._inner.read(size)
         self._left -= len(data)
-        if self._left < 0:
+        self._left_of_file -= len(data)
+        if min(self._left, self._left_of_file) < 0:
             raise unfit("bomb", "It unpacks to more than a full store can be.", _NOT_OURS)
         return data
