@@ -78,6 +78,10 @@ class LossyConnection:
         return await self._client.request(late.subject, late.payload, timeout=5, headers=late.headers)
 
     @property
+    def is_closed(self) -> bool:
+        return self._client.is_closed
+
+    @property
     def max_payload(self) -> int:
         return self._client.max_payload
 

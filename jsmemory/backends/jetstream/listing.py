@@ -108,6 +108,8 @@ class Listings:
                     f"list {self.filter}: publish to CONSUMER.CREATE, MSG.NEXT and DELETE"
                 ) from None
             except (_Interrupted, NotAnswered, NotDelivered, BackendError):
+                if self._wire.is_closed:
+                    raise
                 if deadline.has_passed:
                     raise IncompleteListingError from None
             await deadline.pause()
@@ -176,7 +178,7 @@ class Listings:
             yield name
         finally:
             # Where it fails, the server forgets the consumer by itself.
-            with suppress(NotAnswered, NotDelivered, Denied):
+            with suppress(NotAnswered, NotDelivered, Denied, BackendError):
                 await finish(self._wire.request(delete, b"", timeout=1))
 
 

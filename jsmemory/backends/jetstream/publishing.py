@@ -84,6 +84,11 @@ class Publishing:
             except NotAnswered:
                 self.may_have_landed = self._can_land
                 self._try_for = min(self._try_for * 2, _LONGEST_TRY)
+            except BackendUnavailableError:
+                # The connection is closed for good: nobody can be asked any more.
+                if self.may_have_landed:
+                    raise OutcomeUnknownError(self._key) from None
+                raise
             else:
                 return translate.decode(reply.data)
             await self.pause()

@@ -10,12 +10,12 @@ from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.heeding import cancellations, heed_cancellation
+from jsmemory.errors import BackendUnavailableError
 
 _PERMISSION_WORDS: Final = "permissions violation"
 _UNDELIVERED: Final = (
     nats.errors.NoRespondersError,
     nats.errors.OutboundBufferLimitError,
-    nats.errors.ConnectionClosedError,
     nats.errors.ConnectionDrainingError,
     nats.errors.ConnectionReconnectingError,
     nats.errors.MaxPayloadError,
@@ -25,6 +25,8 @@ _UNDELIVERED: Final = (
 class Connection(Protocol):
     """What the backend uses of a NATS client; `nats.aio.client.Client` has it all."""
 
+    @property
+    def is_closed(self) -> bool: ...
     @property
     def max_payload(self) -> int: ...
     @property
@@ -84,12 +86,15 @@ class Wire:
         Raises:
             NotDelivered: nobody heard it.
             NotAnswered: the outcome is open.
+            BackendUnavailableError: the connection was closed for good; waiting mends nothing.
             Denied: the credentials lack the permission.
         """
         patience = self.patience(subject)
         before = cancellations()
         try:
             answer = await self.connection.request(subject, payload, timeout, headers=headers)
+        except nats.errors.ConnectionClosedError:
+            raise self._closed() from None
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
@@ -129,6 +134,19 @@ class Wire:
             # Where it fails the connection is gone, and the subscription with it.
             with suppress(nats.errors.Error, OSError):
                 await finish(subscription.unsubscribe())
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the connection was closed for good: by its owner, or a bare client by itself."""
+        return self.connection.is_closed
+
+    def _closed(self) -> Exception:
+        if not self.is_closed:
+            # A supervised connection is building a new client.
+            return NotDelivered()
+        return BackendUnavailableError(
+            "The connection of this store was closed.", "Open the store on a connection that is open."
+        )
 
     def patience(self, subject: str) -> "Patience":
         """Begin to wait for answers that a denial of `subject` would keep from coming."""
