@@ -15,6 +15,7 @@ from jsmemory.cli import (
     exporting,
     importing,
     listing,
+    permitting,
     provisioning,
     reading,
     screen,
@@ -64,6 +65,7 @@ def _application() -> typer.Typer:
         ("runs", surveying.survey, surveying.EXAMPLES),
         ("server", serving.serve, serving.EXAMPLES),
         ("provision", provisioning.provision, provisioning.EXAMPLES),
+        ("permissions", permitting.permit, permitting.EXAMPLES),
         ("demo", demonstrating.demonstrate, demonstrating.EXAMPLES),
         ("bench", benchmarking.measure, benchmarking.EXAMPLES),
     ):

@@ -24,6 +24,7 @@ VERBS = (
     "runs",
     "server",
     "provision",
+    "permissions",
     "demo",
     "bench",
 )

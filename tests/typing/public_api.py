@@ -160,9 +160,9 @@ async def provision(client: Client) -> str:
 
 def lock_down() -> dict[str, object]:
     worker = WorkerPermissions(bucket="team", prefix="alice", worker="reader", read_only=True, isolated=True)
-    assert_type(worker.publish + worker.subscribe + worker.nats_auth(), tuple[str, ...])
-    assert_type(worker.configuration() + worker.nats_context(with_jwt=True), str)
-    WorkerPermissions("team", "alice")  # type: ignore[misc]
+    assert_type(worker.publish + worker.subscribe, tuple[str, ...])
+    assert_type(worker.configuration() + worker.nats_auth() + worker.nats_context(with_jwt=True), str)
+    WorkerPermissions("team", "alice")  # type: ignore[call-arg]
     return worker.options
 
 

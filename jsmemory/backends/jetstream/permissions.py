@@ -12,7 +12,7 @@ as an answer, and there is nothing in the memory's account but that memory.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -109,8 +109,12 @@ class WorkerPermissions:
         return {"bucket": self.bucket, "prefix": self.prefix, "preflight": self.isolated}
 
     @property
-    def password_variable(self) -> str:
-        """The variable of the server's environment that holds the worker's password."""
+    def opening(self) -> dict[str, Any]:
+        """The configuration that the worker's host opens its store with."""
+        return {"backend": "jetstream", "options": self.options}
+
+    @property
+    def _password(self) -> str:
         return _variable(self.worker)
 
     # -- Rights -----------------------------------------------------------------------------
@@ -152,60 +156,68 @@ class WorkerPermissions:
         Passwords are taken from the environment that the server starts in; one that is missing
         keeps it from starting.
         """
-        return "\n".join([*self._about(), *(self._accounts() if self.isolated else self._user(self.publish))]) + "\n"
+        if self.isolated:
+            about = ["# For the accounts of a server: accounts { include ./this-file.conf }"]
+        else:
+            about = [
+                "# For the users of the account that holds the bucket. It keeps workers apart and stops",
+                "# mistakes; a hostile worker is stopped only by the isolated layout.",
+            ]
+        lines = self._accounts() if self.isolated else self._user()
+        return "\n".join([*self._about(), *about, *self._opening(self.nats_context()), "", *lines, ""])
 
-    def nats_auth(self) -> tuple[str, ...]:
+    def nats_auth(self) -> str:
         """
         The lines that give the rights where users have JWTs, for a shell and the nats command line.
 
         It can make no export whose service answers more than once, as listings need. So here
-        the isolated worker is a user of the memory's own account: it can harm no other.
+        the isolated worker is a user of the memory's own account, where it can harm no other.
         """
-        rights = self.services(read_only=self.read_only)
-        flags = [f"--pub-allow='{subject}'" for subject in rights]
+        flags = [f"--pub-allow='{subject}'" for subject in self.services(read_only=self.read_only)]
         flags += [f"--sub-allow='{subject}'" for subject in self.subscribe]
         flags += [f"--credential={self.worker}.creds", "--defaults"]
         account = self.memory if self.isolated else '"${ACCOUNT:?is the account that holds the bucket}"'
-        user = f"nats auth user add {self.worker} {account} {' '.join(flags)}"
-        if not self.isolated:
-            return (user,)
-        memory, disk, streams, consumers = MEMORY_LIMITS.values()
-        return (
-            f"nats auth account add {account} --jetstream --js-memory={memory} --js-disk={disk} "
-            f"--js-streams={streams} --js-consumers={consumers} --defaults",
-            f"nats auth user add {account} {account} --credential={account}.creds --defaults",
-            user,
-        )
+        lines = [f"nats auth user add {self.worker} {account} {' '.join(flags)}"]
+        if self.isolated:
+            memory, disk, streams, consumers = MEMORY_LIMITS.values()
+            limits = f"--js-memory={memory} --js-disk={disk} --js-streams={streams} --js-consumers={consumers}"
+            lines = [
+                "# The memory, and its operator, who makes the bucket.",
+                *_unless_there("account", account, f"--jetstream {limits}"),
+                *_unless_there("user", f"{account} {account}", f"--credential={account}.creds"),
+                "# The worker.",
+                *lines,
+            ]
+        about = ["# For servers whose users have JWTs, in a shell. ACCOUNT names the account of the bucket."]
+        if self.isolated:
+            about = [
+                "# For servers whose users have JWTs, in a shell. Where a resolver keeps the accounts, then:",
+                f"#   nats auth account push {account}",
+            ]
+            if self.read_only:
+                about += ["# A hostile reader is stopped from writing only by a server's configuration."]
+        return "\n".join([*self._about(), *about, *self._opening(self.nats_context(with_jwt=True)), "", *lines, ""])
 
     def nats_context(self, *, with_jwt: bool = False) -> str:
         """The line with which the worker's host gets to know the server, for the nats command line."""
-        who = (
-            f"--creds={self.worker}.creds"
-            if with_jwt
-            else f'--user={self.worker} --password="${self.password_variable}"'
-        )
-        api = "" if with_jwt or not self.isolated else f" --js-api-prefix={self.api_prefix}"
+        who = f"--creds={self.worker}.creds" if with_jwt else f'--user={self.worker} --password="{self._password}"'
+        api = f" --js-api-prefix={self.api_prefix}" if self.isolated and not with_jwt else ""
         return f'nats context add {self.worker} --server="$NATS_URL" {who} --inbox-prefix={self.inbox_prefix}{api}'
 
     def _about(self) -> list[str]:
         what = f"the prefix {self.prefix} of the bucket {self.bucket}" if self.prefix else f"the bucket {self.bucket}"
-        lines = [f"# {self.worker} {'reads' if self.read_only else 'reads and writes'} {what}, and does nothing else."]
-        if self.isolated:
-            lines += ["# For the accounts of the server: accounts { include ./file.conf }"]
-        else:
-            lines += [
-                "# For the users of the account that holds the bucket. It keeps workers apart and stops",
-                "# mistakes; a hostile worker is stopped only by the isolated layout.",
-            ]
-        return [*lines, f"# It opens the store with {json.dumps(self.options)} after:", f"#   {self.nats_context()}"]
+        return [f"# {self.worker} {'reads' if self.read_only else 'reads and writes'} {what}, and does nothing else."]
 
-    def _user(self, publish: Sequence[str]) -> list[str]:
+    def _opening(self, context: str) -> list[str]:
+        return ["# On its host:", f"#   {context}", f"#   jsmemory.yaml: {json.dumps(self.opening)}"]
+
+    def _user(self) -> list[str]:
         return [
             "{",
             f'  user: "{self.worker}"',
-            f"  password: ${self.password_variable}",
+            f"  password: {self._password}",
             "  permissions: {",
-            *_array("publish", (f'"{subject}"' for subject in publish), indent="    "),
+            *_array("publish", (f'"{subject}"' for subject in self.publish), indent="    "),
             *_array("subscribe", (f'"{subject}"' for subject in self.subscribe), indent="    "),
             "  }",
             "}",
@@ -220,27 +232,34 @@ class WorkerPermissions:
             for it in self.services(read_only=self.read_only)
         ]
         return [
-            "",
-            "# The memory, and its operator, who makes the bucket. The same for all who share it, and",
-            "# harmless when it is there twice.",
+            "# The memory, and its operator, who makes the bucket. For all who share it these lines are",
+            "# the same, and may be there more than once. Nothing else may live in this account.",
             f'"{self.memory}": {{',
             f"  jetstream: {{ {limits} }}",
-            f'  users: [ {{ user: "{self.memory}", password: ${_variable(self.memory)} }} ]',
+            f'  users: [ {{ user: "{self.memory}", password: {_variable(self.memory)} }} ]',
             *_array("exports", exports, indent="  "),
             "}",
-            "",
+            "# The worker.",
             f'"{self.worker}": {{',
             "  users: [",
-            *(f"    {line}" for line in self._user(self.publish)),
+            *(f"    {line}" for line in self._user()),
             "  ]",
             *_array("imports", imports, indent="  "),
             "}",
         ]
 
 
-def _array(name: str, elements: Any, *, indent: str) -> list[str]:
+def _array(name: str, elements: Iterable[str], *, indent: str) -> list[str]:
     return [f"{indent}{name}: [", *(f"{indent}  {element}" for element in elements), f"{indent}]"]
 
 
+def _unless_there(kind: str, name: str, flags: str) -> list[str]:
+    return [
+        f"nats auth {kind} info {name} >/dev/null 2>&1 ||",
+        f"  nats auth {kind} add {name} {flags} --defaults",
+    ]
+
+
 def _variable(name: str) -> str:
-    return "PASSWORD_" + name.replace("-", "_2d").replace("=", "_3d")
+    """The password of a user, in a variable that servers and shells take from their environment."""
+    return "$PASSWORD_" + name.replace("-", "_2d").replace("=", "_3d")

@@ -1,0 +1,77 @@
+"""``jsmemory permissions``: what one worker may do, for the configuration of a server."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from jsmemory import WorkerPermissions
+from jsmemory.cli import screen
+from jsmemory.cli.choosing import choose
+from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.options import Choice
+
+EXAMPLES: Final = (
+    "jsmemory permissions --bucket team --prefix alice",
+    "jsmemory permissions --bucket team --prefix alice --isolated >alice.conf",
+    "jsmemory permissions --bucket team --prefix alice --read-only --worker auditor",
+    "jsmemory permissions --bucket team --prefix alice --isolated --format jwt | sh -e",
+)
+
+
+class Form(StrEnum):
+    """What there is to print."""
+
+    SERVER = "server"
+    JWT = "jwt"
+
+
+def permit(
+    choice: Choice,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="Accounts of its own, which stop a hostile worker as well.")
+    ] = False,
+    worker: Annotated[
+        str, typer.Option(metavar="NAME", help="Who gets the rights. Left out: it is called like the prefix.")
+    ] = "",
+    form: Annotated[
+        Form, typer.Option("--format", help="A server's configuration, or nats auth lines where users have JWTs.")
+    ] = Form.SERVER,
+) -> None:
+    """
+    Print the rights of one worker to the notes of its prefix, and nothing more; nothing is changed.
+
+    Without --isolated it is a user of the account that holds the bucket: that keeps workers
+    apart and stops mistakes, but no worker that means harm. With --read-only the server
+    refuses it every write.
+    """
+    chosen = choose(choice)
+    if chosen.bucket is None:
+        raise UsageRefused("No bucket is named. Name one: --bucket NAME.")
+    prefix = chosen.configuration.options.get("prefix")
+    permissions = WorkerPermissions(
+        bucket=chosen.bucket,
+        prefix=choice.who if prefix is None else prefix,
+        worker=worker,
+        read_only=chosen.configuration.read_only,
+        isolated=isolated,
+    )
+    if choice.as_json:
+        screen.put_json(
+            {
+                "worker": permissions.worker,
+                "format": form.value,
+                "text": _text(permissions, form),
+                "publish": permissions.publish,
+                "subscribe": permissions.subscribe,
+                "inbox_prefix": permissions.inbox_prefix,
+                "api_prefix": permissions.api_prefix,
+                "configuration": permissions.opening,
+            }
+        )
+    else:
+        screen.put(_text(permissions, form))
+
+
+def _text(permissions: WorkerPermissions, form: Form) -> str:
+    return permissions.nats_auth() if form is Form.JWT else permissions.configuration()
