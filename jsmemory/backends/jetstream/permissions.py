@@ -200,7 +200,10 @@ class WorkerPermissions:
 
     def nats_context(self, *, with_jwt: bool = False) -> str:
         """The line with which the worker's host gets to know the server, for the nats command line."""
-        who = f"--creds={self.worker}.creds" if with_jwt else f'--user={self.worker} --password="{self._password}"'
+        # A context is used from every folder, so it names the file in full.
+        who = (
+            f'--creds="$PWD/{self.worker}.creds"' if with_jwt else f'--user={self.worker} --password="{self._password}"'
+        )
         api = f" --js-api-prefix={self.api_prefix}" if self.isolated and not with_jwt else ""
         return f'nats context add {self.worker} --server="$NATS_URL" {who} --inbox-prefix={self.inbox_prefix}{api}'
 
