@@ -121,9 +121,12 @@ class BackedStore(Store):
                 authority.drop()
                 raise
             return
-        raise BackendUnavailableError("Other writers kept replacing the entry at the same time.")
+        raise BackendUnavailableError("Other writers kept replacing the entry at the same time. Nothing was written.")
 
     def _authority(self, scope: Scope | None, key: str) -> "_Authority":
+        if scope is not None and not isinstance(scope, Scope):
+            # A mapping, or a snapshot, would fail only where the first value is remembered.
+            raise TypeError("scope is neither a Scope nor None. Make one Scope() for each run, and pass that.")
         return _Authority(scope, self._backend.describe().realm, key)
 
 

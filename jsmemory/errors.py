@@ -67,19 +67,23 @@ class RequestError(JsMemoryError):
 
 
 class InvalidKeyError(RequestError, ValueError):
-    """The key is outside the grammar, or cannot be told apart from another one."""
+    """The key is outside the grammar, or cannot be kept under its name; or a prefix cannot be one."""
 
     code = "invalid_key"
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
+    def __init__(
+        self,
+        problem: str,
+        remedy: str = (
+            "Use 1 to 200 characters out of A-Z a-z 0-9 . _ = - with no dot at either end and no two dots in a row."
+        ),
+    ) -> None:
+        super().__init__(problem, remedy)
         self.problem = problem
+        self.remedy = remedy
 
     def __str__(self) -> str:
-        return (
-            f"{self.problem}. Use 1 to 200 characters out of A-Z a-z 0-9 . _ = - "
-            "with no dot at either end and no two dots in a row."
-        )
+        return f"{self.problem}. {self.remedy}"
 
 
 class InvalidEntryError(RequestError, ValueError):
@@ -302,7 +306,12 @@ class BackendError(JsMemoryError):
 
 
 class BackendUnavailableError(BackendError):
-    """The backend did not answer, or could not act; nothing was written."""
+    """
+    The backend did not answer, or could not act; nothing was written.
+
+    That holds for every call that raises it. The message says so only where a write was asked
+    for: a sentence about writing would puzzle whoever wanted to read, or to connect.
+    """
 
     code = "backend_unavailable"
     retryable = True
@@ -313,7 +322,7 @@ class BackendUnavailableError(BackendError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.problem} Nothing was written. {self.remedy}"
+        return f"{self.problem} {self.remedy}"
 
 
 class AccessDeniedError(BackendError):

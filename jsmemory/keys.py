@@ -32,20 +32,23 @@ def validate_key(key: object) -> None:
         raise InvalidKeyError(fault)
 
 
-def _fault_of(key: object) -> str | None:
-    if not isinstance(key, str):
-        return "A key is text"
-    if not key:
-        return "The key is empty"
-    if len(key) > MAX_KEY_LENGTH:
-        return f"The key has {len(key)} characters"
-    if not _LEGAL_CHARACTERS.fullmatch(key):
-        return "The key has a character that is not allowed"
-    if key[0] == "." or key[-1] == ".":
-        return "The key begins or ends with a dot"
-    if ".." in key:
-        return "The key has two dots in a row"
+def _fault_of(name: object, what: str = "key") -> str | None:
+    if not isinstance(name, str):
+        return f"A {what} is text"
+    if not name:
+        return f"The {what} is empty"
+    if len(name) > MAX_KEY_LENGTH:
+        return f"The {what} has {len(name)} characters"
+    if not _LEGAL_CHARACTERS.fullmatch(name):
+        return f"The {what} has a character that is not allowed"
+    if name[0] == "." or name[-1] == ".":
+        return f"The {what} begins or ends with a dot"
+    if ".." in name:
+        return f"The {what} has two dots in a row"
     return None
+
+
+_PREFIX_REMEDY: Final = f"Use 1 to {MAX_KEY_LENGTH} characters out of A-Z a-z 0-9 _ = - with no dot."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,10 @@ class Prefix:
     def __post_init__(self) -> None:
         if self.token == "":
             return
-        validate_key(self.token)
+        if fault := _fault_of(self.token, "prefix"):
+            raise InvalidKeyError(fault, _PREFIX_REMEDY)
         if "." in self.token:
-            raise InvalidKeyError("A prefix is one token, and this one has a dot")
+            raise InvalidKeyError("A prefix is one token, and this one has a dot", _PREFIX_REMEDY)
 
     def join(self, key: str) -> str:
         """The name of `key` in the bucket."""

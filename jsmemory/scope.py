@@ -75,7 +75,11 @@ class Scope:
         """
         Merge a snapshot; what this scope has learnt itself, a loss of authority too, wins.
 
-        Fails closed: a snapshot that cannot be read grants nothing at all.
+        Fails closed: a snapshot that cannot be read grants nothing at all. It is told, and not
+        raised, as the run can go on: its updates are refused until it has read the keys again.
+
+            if reason := scope.restore(snapshot):
+                log.warning("%s", reason)
 
         Args:
             snapshot: What `snapshot` gave, also after a way through JSON.

@@ -20,6 +20,8 @@ from jsmemory.errors import (
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
+    RunClaimedError,
+    RunEndedError,
     SetupError,
     StaleEntryError,
     StaleReason,
@@ -157,6 +159,14 @@ _REQUESTS: Final[_Table] = {
         "Shorten it, or split it over several keys.",
     ),
     ReadOnlyStoreError: ("This memory is read-only.", "Go on without writing to it."),
+    RunEndedError: (
+        "The run that this tool was given to is over, and no memory call of it can be met any more.",
+        "Make no further memory call, and finish.",
+    ),
+    RunClaimedError: (
+        "The run that this tool was given to goes on in another process, and no memory call can be met here any more.",
+        "Make no further memory call, and finish.",
+    ),
     RequestError: ("The memory cannot meet this call as it was put.", "Change the call."),
 }
 _WORLD: Final[_Table] = {

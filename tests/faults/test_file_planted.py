@@ -59,8 +59,9 @@ async def test_what_is_no_regular_file_is_invisible_and_stays(tmp_path, kind):
         with pytest.raises(EntryNotFoundError):
             await store.read("k", scope=Scope())
         assert await store.delete("k", scope=None) is False
-        with pytest.raises(InvalidKeyError, match="taken"):
+        with pytest.raises(InvalidKeyError, match="taken") as refused:
             await store.create("k", "d", "c", scope=None)
+        assert str(refused.value).endswith("Choose another key, or ask its operator to move it away.")
         unguarded = await FileStore.open(tmp_path, require_read_before_update=False)
         with pytest.raises(InvalidKeyError, match="taken"):
             await unguarded.update("k", "d", "c", scope=None)

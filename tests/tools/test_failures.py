@@ -32,6 +32,8 @@ from jsmemory import (
     OutcomeUnknownError,
     ReadOnlyStoreError,
     RequestError,
+    RunClaimedError,
+    RunEndedError,
     Scope,
     SetupError,
     StaleEntryError,
@@ -85,6 +87,10 @@ ERRORS: list[tuple[Exception, str]] = [
     (InvalidEntryError("content", SECRET, SECRET), "invalid_entry"),
     (EntryTooLargeError(70_000, 65_536), "entry_too_large"),
     (ReadOnlyStoreError(SECRET), "read_only"),
+    (RunEndedError(SECRET), "run_ended"),
+    (RunEndedError(SECRET, "left"), "run_ended"),
+    (RunEndedError(SECRET, "rotated"), "run_ended"),
+    (RunClaimedError(SECRET, "lost"), "run_claimed"),
     (RequestError(SECRET), "request"),
     (StoreFullError(), "store_full"),
     (StaleEntryError(SECRET, "unread"), "stale_entry"),
@@ -141,6 +147,18 @@ async def test_only_what_is_not_known_claims_not_to_be_known(raising: Raise, err
     assert ("not known" in answer.body["reason"]) is (code in UNKNOWN)
     if code not in UNKNOWN:
         assert "nothing was written" in answer.body["reason"].lower()
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("error", [RunEndedError("night"), RunClaimedError("night", "lost")])
+async def test_a_call_after_the_end_of_its_run_is_not_to_be_changed(
+    raising: Raise, name: str, error: Exception
+) -> None:
+    """Told to change the call, a model goes through one wording after another, and none can be met."""
+    answer = await MemoryTools(raising(error), Scope()).call(name, CALLS[name])
+    assert "no memory call" in answer.body["reason"]
+    assert answer.body["reason"].endswith("Make no further memory call, and finish.")
+    assert "Change the call" not in answer.body["reason"]
 
 
 @pytest.mark.parametrize("name", ["memory_list", "memory_read"])

@@ -50,6 +50,7 @@ FINDINGS = (
 
 EXAMPLES: list[JsMemoryError] = [
     InvalidKeyError("The key is empty"),
+    InvalidKeyError("The prefix has a dot", "Leave it out."),
     InvalidEntryError("content", "is not text", "Give a string."),
     EntryTooLargeError(70_000, 65_536),
     EntryExistsError("build"),
@@ -169,7 +170,7 @@ def test_codes_are_stable_words() -> None:
         "EntryNotFoundError": "entry_not_found",
         "StaleEntryError": "stale_entry",
         "StoreFullError": "store_full",
-            "ReadOnlyStoreError": "read_only",
+        "ReadOnlyStoreError": "read_only",
         "ArchiveUnfitError": "archive_unfit",
         "InvalidRecordError": "invalid_record",
         "RunExistsError": "run_exists",
@@ -244,7 +245,6 @@ def test_facts_are_attributes() -> None:
 # -- Words ----------------------------------------------------------------------------------
 
 REMEDIES = {
-    InvalidKeyError: "out of A-Z a-z 0-9 . _ = - with no dot at either end and no two dots in a row.",
     InvalidEntryError: "Give a string.",
     EntryTooLargeError: "Shorten it, or split it over several keys.",
     EntryExistsError: "Read it, then update it, or choose another key.",
@@ -267,6 +267,7 @@ REMEDIES = {
 def test_a_message_ends_with_the_remedy(error: JsMemoryError) -> None:
     """A model or an operator would know what went wrong and not what to do."""
     remedies = {
+        InvalidKeyError: getattr(error, "remedy", ""),
         BackendUnavailableError: getattr(error, "remedy", ""),
         BucketNotFoundError: getattr(error, "cure", ""),
         ArchiveUnfitError: FINDINGS[-1].cure,
@@ -310,9 +311,20 @@ def test_an_unfit_bucket_names_every_finding_with_its_cure() -> None:
         assert f"{finding.problem} Cure: {finding.cure}" in text
 
 
-def test_unavailable_says_that_nothing_was_written() -> None:
-    """A model would not dare to try again."""
-    assert "Nothing was written." in str(BackendUnavailableError("The server did not answer."))
+def test_unavailable_says_no_more_than_it_was_given() -> None:
+    """Who only wanted to read, or to connect, would look for a write that went wrong."""
+    assert str(BackendUnavailableError("The server did not answer.")) == (
+        "The server did not answer. Try again in a moment."
+    )
+
+
+def test_a_key_is_refused_with_the_remedy_that_mends_it() -> None:
+    """Whoever was refused for a name that is taken would count the dots of the key."""
+    assert str(InvalidKeyError("The key is empty")) == (
+        "The key is empty. Use 1 to 200 characters out of A-Z a-z 0-9 . _ = - "
+        "with no dot at either end and no two dots in a row."
+    )
+    assert str(InvalidKeyError("The name is taken", "Choose another key.")) == "The name is taken. Choose another key."
 
 
 def test_stale_tells_unread_from_changed() -> None:

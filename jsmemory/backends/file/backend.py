@@ -28,12 +28,12 @@ from jsmemory.errors import (
 NAME: Final = "file"
 
 _OBSTACLE: Final = (
-    "The name of this key is taken in the memory directory by something that is no entry. "
-    "Choose another key, or ask its operator to move it away"
+    "The name of this key is taken in the memory directory by something that is no entry",
+    "Choose another key, or ask its operator to move it away.",
 )
 _TWIN: Final = (
-    "The key differs only in case from one that is there, and this file system cannot tell the two apart. "
-    "Choose another key"
+    "The key differs only in case from one that is there, and this file system cannot tell the two apart",
+    "Choose another key.",
 )
 
 _REVISION_LENGTH: Final = 32
@@ -124,12 +124,12 @@ class FileBackend(Backend):
             if key in found.keys:
                 raise EntryExistsError(key)
             if self._folds_case and has_twin(key, found.keys + found.obstacles):
-                raise InvalidKeyError(_TWIN)
+                raise InvalidKeyError(*_TWIN)
             if len(found.keys) >= capacity:
                 raise StoreFullError(capacity)
             if not put_new(directory, name_of(key), value):
                 # What lies there is no entry, or a program that takes no lock was quicker.
-                raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(_OBSTACLE)
+                raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(*_OBSTACLE)
             settle_write(directory, key)
         return _revision_of(value)
 

@@ -78,12 +78,15 @@ def _worded(words: Words, permission: str, reason: int | None) -> JsMemoryError:
         )
     if reason in _FULL:
         return BackendUnavailableError(
-            f"The disk under the {words.directory} is full.", "Ask its operator to make room, then try again."
+            f"The disk under the {words.directory} is full. Nothing was written.",
+            "Ask its operator to make room, then try again.",
         )
     if reason in _TOO_MANY:
         return BackendUnavailableError("Too many files are open on this host.")
     if reason == errno.ENAMETOOLONG:
-        return InvalidKeyError(f"The {words.name} is longer than a name may be on this file system")
+        return InvalidKeyError(
+            f"The {words.name} is longer than a name may be on this file system", "Choose a shorter one."
+        )
     return BackendUnavailableError(
         f"The {words.directory} could not be used.", "Try again; if it goes on, ask its operator to check the disk."
     )

@@ -101,7 +101,9 @@ class Places:
             if sequence is not None:
                 return sequence
             if deadline.has_passed:
-                raise BackendUnavailableError("Other writers kept changing the store at the same time.")
+                raise BackendUnavailableError(
+                    "Other writers kept changing the store at the same time. Nothing was written."
+                )
 
     async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
         self._under_way += 1
@@ -174,7 +176,7 @@ class Places:
         try:
             listing = await self._listings.take(deadline, after=after)
         except IncompleteListingError:
-            raise BackendUnavailableError("The entries could not be counted in time.") from None
+            raise BackendUnavailableError("The entries could not be counted in time. Nothing was written.") from None
         if not after:
             taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
             self._take_over(taken, listing.last, known_before)

@@ -139,7 +139,7 @@ class Committing:
                 if settled is not None:
                     return settled
             elif not answer.error.is_passing and not publishing.may_have_landed:
-                raise translate.refusal(answer.error)
+                raise translate.refusal(answer.error, of_a_write=True)
             await publishing.pause()
 
     async def _settle(

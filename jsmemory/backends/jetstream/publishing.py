@@ -104,5 +104,5 @@ class Publishing:
         if self._deadline.has_passed:
             if self.may_have_landed:
                 raise OutcomeUnknownError(self._key)
-            raise BackendUnavailableError(self._unreachable)
+            raise BackendUnavailableError(f"{self._unreachable} Nothing was written.")
         await self._deadline.pause()

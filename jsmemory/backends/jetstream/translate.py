@@ -79,10 +79,16 @@ def decode(data: bytes) -> Answer:
         return _UNREADABLE
 
 
-def refusal(error: ApiError) -> BackendError:
-    """The contract's error for a write that the server refused, and that waiting does not mend."""
+def refusal(error: ApiError, *, of_a_write: bool = False) -> BackendError:
+    """
+    The contract's error for a request that the server refused, and that waiting does not mend.
+
+    Args:
+        error: What the server said.
+        of_a_write: Whether the message has to say that nothing was written.
+    """
     problem, remedy = _REFUSALS.get(
         error.err_code,
         (f"The server refused the request with code {error.err_code or error.code}.", "Ask its operator to look."),
     )
-    return BackendUnavailableError(problem, remedy)
+    return BackendUnavailableError(f"{problem} Nothing was written." if of_a_write else problem, remedy)

@@ -130,4 +130,4 @@ def _refusal(error: translate.ApiError) -> BackendError:
         error.err_code,
         (f"The server refused the record with code {error.err_code or error.code}.", "Ask its operator to look."),
     )
-    return BackendUnavailableError(problem, remedy)
+    return BackendUnavailableError(f"{problem} Nothing was written.", remedy)
