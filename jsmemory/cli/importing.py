@@ -32,7 +32,8 @@ def import_notes(
     A note is a text file whose name ends in .md, .markdown or .txt; sub-folders count, hidden
     files and links do not. A name that is no key becomes one ("my notes/to do.md":
     my-notes.to-do), and is told. The description is that of the front matter, else the first
-    line. What is too long, or no text, is told and left out.
+    line; front matter that says more stays in the text. What is too long, or no text, is told
+    and left out.
 
     An archive is one that export made. It is checked as a whole, against its checksums, before
     the first entry is stored; one that is damaged, or made to do harm, changes nothing.

@@ -8,15 +8,19 @@ import os
 import tarfile
 import tracemalloc
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import pytest
+from anyio import to_thread
 from nats.aio.client import Client
 
 from jsmemory import (
     MAX_CONTENT_BYTES,
     MAX_KEY_LENGTH,
     ArchiveUnfitError,
+    EntryNotFoundError,
     FileStore,
     InProcessStore,
     InvalidEntryError,
@@ -31,6 +35,7 @@ from jsmemory import (
     import_folder,
 )
 from jsmemory.keys import is_legal_key
+from jsmemory.moving.folder import look_through
 from jsmemory.moving.keying import keys_for
 from jsmemory.moving.notes import text_of
 from jsmemory.testing import corpora
@@ -233,6 +238,29 @@ async def test_what_is_no_folder_is_told(tmp_path: Path) -> None:
         os.close(os.open(tmp_path / "all" / str(number), os.O_CREAT | os.O_WRONLY))
     with pytest.raises(InvalidOptionsError, match="more than 10000 files"):
         await import_folder(tmp_path / "all", InProcessStore())
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "folder", "nothing"])
+async def test_what_takes_the_place_of_a_note_is_neither_waited_for_nor_followed(tmp_path: Path, what: str) -> None:
+    """A folder that others write to can change between the look and the read."""
+    place = tmp_path / "a.md"
+    place.write_text("text")
+    (note,) = look_through(tmp_path).notes
+    place.unlink()
+    match what:
+        case "pipe":
+            os.mkfifo(place)
+        case "link":
+            place.symlink_to("/etc/passwd")
+        case "folder":
+            place.mkdir()
+    try:
+        with anyio.fail_after(5), pytest.raises(EntryNotFoundError):
+            await to_thread.run_sync(note.read, abandon_on_cancel=True)
+    finally:
+        if what == "pipe":
+            with suppress(OSError):  # lets a reader go that waits after all
+                os.close(os.open(place, os.O_WRONLY | os.O_NONBLOCK))
 
 
 # -- Hostile archives -----------------------------------------------------------------------
