@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from jsmemory.store import Store
-from jsmemory.testing.harness import Harness, Need
+from jsmemory.testing.harness import Harness, Need, hands_of
 
 _AT_ONCE: Final = 32
 
@@ -17,7 +17,7 @@ async def fill(harness: Harness, store: Store, keys: Iterable[str]) -> None:
     The description of each is ``about <key>``.
     """
     turns = asyncio.Semaphore(_AT_ONCE)
-    plants = Need.PLANT not in harness.lacks
+    plants = Need.PLANT in hands_of(type(harness))
 
     async def put(key: str) -> None:
         async with turns:

@@ -5,16 +5,18 @@ What the author of a store hands to the kit: a fresh keyspace, and a hand in it.
         async def open(self, *, require_read_before_update: bool = True) -> Store:
             return MyStore(self.folder, guarded=require_read_before_update)
 
-`open` is all that a harness must have. The other methods let the kit see what a store does
-with values that it did not write itself, and with a keyspace that is made anew; a harness
-that has no such hand says why in `lacks`.
+`open` is all that a harness must have; for a driver it is `drive`, in a `BackendHarness`.
+Four hands more let the kit see what a store does with values that it did not write itself,
+and with a keyspace that is not its own any more: `plant`, `peek`, `recreate`, `neighbour`.
+What needs a hand that nobody wrote is reported as not checked: neither kept nor broken.
+A hand that cannot be had stands in `lacks`, with the reason.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend
@@ -31,6 +33,19 @@ class Need(StrEnum):
     RECREATE = "recreate"
     NEIGHBOUR = "neighbour"
 
+    @property
+    def shows(self) -> str:
+        """What is checked with it."""
+        return _SHOWS[self]
+
+
+_SHOWS: Final = {
+    Need.PLANT: "how values that others wrote are read, listed, counted and overwritten",
+    Need.PEEK: "what is stored under a key, and that a delete leaves nothing of it",
+    Need.RECREATE: "that authority ends with a keyspace that is deleted and made anew",
+    Need.NEIGHBOUR: "that two agents beside each other see nothing of one another",
+}
+
 
 class Lacking(Exception):
     """A case needs a hand that the harness does not have."""
@@ -40,7 +55,14 @@ class Lacking(Exception):
         self.need = need
 
     def __str__(self) -> str:
-        return f"The harness has no {self.need.value!r}. Write the method, or say why it cannot be had in `lacks`."
+        return (
+            f"the harness has no {self.need.value!r}, which shows {self.need.shows}. "
+            "Write the method, or say in `lacks` why it cannot be had."
+        )
+
+
+class WrongHarness(TypeError):
+    """What was given as a harness is none, or is none for these cases, or names what there is not."""
 
 
 class Harness(ABC):
@@ -49,8 +71,9 @@ class Harness(ABC):
     case, and leaves it.
 
     Attributes:
-        lacks: The hands that this harness does not have, each with the reason.
-        gaps: The cases that the store is known to fail, each with the reason.
+        lacks: The hands that cannot be had, each with the reason. Checked strictly: what needs
+            one must fail.
+        gaps: The cases that the store is known to fail, each with the reason. Strict as well.
     """
 
     lacks: ClassVar[Mapping[Need, str]] = {}
@@ -105,3 +128,9 @@ class BackendHarness(Harness):
 
     async def open(self, *, require_read_before_update: bool = True) -> Store:
         return BackedStore(await self.drive(), require_read_before_update=require_read_before_update)
+
+
+def hands_of(harness: type[Harness]) -> frozenset[Need]:
+    """The hands that a harness has: those that it wrote or inherited, save what it says it lacks."""
+    written = {need for need in Need if getattr(harness, need) is not getattr(Harness, need)}
+    return frozenset(written - set(harness.lacks))
