@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,13 @@ from jsmemory import (
     WorkerPermissions,
 )
 from jsmemory.testing.lagging import LaggingConnection
-from jsmemory.testing.servers import embedded_cluster, find_nats_server, make_bucket
+from jsmemory.testing.servers import (
+    ServerSettings,
+    embedded_cluster,
+    embedded_server,
+    find_nats_server,
+    make_bucket,
+)
 
 FLAT = WorkerPermissions(bucket="team", prefix="alice")
 ISOLATED = WorkerPermissions(bucket="team", prefix="alice", isolated=True)
@@ -175,6 +184,35 @@ async def test_a_memory_that_is_printed_twice_is_there_once(grounds: Any) -> Non
         await same.read("k", scope=scope)
         await same.update("k", "d", "two", scope=scope)
         assert (await store.read("k", scope=None)).content == "two"
+
+
+async def test_two_reloads_add_an_isolated_worker_to_a_server_that_runs(grounds: Any, tmp_path: Path) -> None:
+    """After a single one its account is there, and nobody answers it: a night is lost on that."""
+    other = WorkerPermissions(bucket="team", prefix="bob", isolated=True)
+    included = ServerSettings(extra="accounts {\n  include ../workers.conf\n}")
+    file = tmp_path / "workers.conf"
+
+    def write(*workers: WorkerPermissions) -> None:
+        text = "".join(worker.configuration() for worker in workers)
+        file.write_text(re.sub(r"\$PASSWORD_\w+", '"secret"', text))
+
+    write(ISOLATED)
+    async with embedded_server(tmp_path / "server", settings=included) as server:
+        async with grounds.operator(server.url, ISOLATED) as operator:
+            await make_bucket(operator, "team")
+        async with grounds.store(server.url, ISOLATED) as store:
+            await store.create("k", "d", "c", scope=None)
+            write(ISOLATED, other)
+            for count in (1, 2):
+                os.kill(server.pid, signal.SIGHUP)
+                async with asyncio.timeout(10):
+                    while server.log.count("Reloaded server configuration") < count:
+                        await asyncio.sleep(0.02)
+            async with grounds.operator(server.url, other) as operator:
+                await make_bucket(operator, "team")
+            async with grounds.store(server.url, other) as added:
+                await grounds.use_whole(added)
+            assert [item.key for item in await store.list()] == ["k"]
 
 
 @pytest.mark.parametrize("isolated", [False, True], ids=["flat", "isolated"])

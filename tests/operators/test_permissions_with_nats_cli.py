@@ -7,8 +7,11 @@ That program comes with no Python package: see this folder's conftest.py.
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,3 +110,45 @@ async def test_the_line_for_the_host_is_all_that_it_needs(grounds: Any, shell: S
         shell(worker.nats_context(), NATS_URL=server.url, PASSWORD_alice="secret")
         async with connect("alice") as connection:
             await grounds.use_whole(await JetStreamStore.bind(connection, **worker.options))
+
+
+def blocks_of(section: str) -> list[str]:
+    """The indented blocks under a heading of the page for operators."""
+    page = (Path(__file__).parents[2] / "ops" / "README.md").read_text()
+    (text,) = re.findall(rf"^## {section}$(.*?)(?=^##? |\Z)", page, flags=re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block) for block in re.findall(r"(?:^ {4}.*\n)+", text, flags=re.MULTILINE)]
+
+
+async def test_the_runbook_adds_workers_by_pasting(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever adds a worker at night pastes, and does not think."""
+    printing, including, making, telling, further, with_jwt = blocks_of("Add a worker")
+    (tmp_path / "bin" / "jsmemory").symlink_to(Path(sys.executable).with_name("jsmemory"))
+    passwords = {
+        f"PASSWORD_{name}": f"of-{name}"
+        for name in ("alice", "bob", "carol", "alice_reader", "MEMORY_team_alice", "MEMORY_team_bob")
+    }
+    for name, password in passwords.items():
+        monkeypatch.setenv(name, password)
+    shell(printing + further)
+    files = [*re.findall(r"include \./(\S+)", including), "carol.conf", "alice_reader.conf"]
+    included = "\n".join(f"  include ../{file}" for file in files)
+    settings = ServerSettings(extra=f"accounts {{\n{included}\n}}")
+    async with embedded_server(tmp_path / "server", settings=settings) as server:
+        at = {"NATS_URL": server.url, **passwords}
+        shell(making, **at)
+        shell(telling, **at)
+        shell(
+            "jsmemory --context alice -b team --prefix alice write build -d 'How to build' --content=-</dev/null", **at
+        )
+        assert shell(telling.splitlines()[-1], **at) == "build\tHow to build\n"
+        isolated = WorkerPermissions(bucket="team", prefix="alice", isolated=True)
+        assert telling.splitlines()[0] == isolated.nats_context()
+        reader = WorkerPermissions(bucket="team", prefix="alice", isolated=True, read_only=True)
+        shell(reader.nats_context(), **at)
+        listed = shell("jsmemory --context alice_reader -b team --prefix alice list", **at)
+        assert listed == "build\tHow to build\n"
+    shell("nats auth operator add LAB")
+    shell(with_jwt)
+    assert (tmp_path / "dora.creds").exists()
