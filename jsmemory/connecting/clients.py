@@ -103,7 +103,7 @@ async def open_client(settings: Settings, *, name: str, limit: float, notice: No
         BackendUnavailableError: no server answered in time, or TLS failed.
     """
     client = SafeClient(tls_required=settings.tls_required)
-    opening = _Opening(asyncio.get_running_loop().time() + limit)
+    opening = _Opening(asyncio.get_running_loop().time() + limit, settings.named_by)
 
     def tell(occasion: Occasion) -> Callable[..., Awaitable[None]]:
         async def callback(error: Exception | None = None) -> None:
@@ -179,8 +179,9 @@ async def _close(client: SafeClient) -> None:
 class _Opening:
     """What happens until a client is open."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, named_by: str) -> None:
         self.deadline = deadline
+        self._named_by = named_by
         self.stage: Literal["connecting", "probing", "open", "failed"] = "connecting"
         self._last: Exception | None = None
         self._listening_denied = False
@@ -217,7 +218,7 @@ class _Opening:
         await subscription.unsubscribe()
 
     def reason(self, failure: Exception) -> JsMemoryError:
-        return reason_of(failure, self._last)
+        return reason_of(failure, self._last, self._named_by)
 
 
 def _options(settings: Settings, name: str) -> dict[str, Any]:

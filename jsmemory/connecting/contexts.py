@@ -35,6 +35,7 @@ TEXT_FIELDS: Final = (
 
 _MAX_NAME_LENGTH: Final = 200
 _MAX_NAMES_LISTED: Final = 20
+_LIKE_A_SERVER: Final = re.compile(r"://|:\d{1,5}$")
 _ILLEGAL_IN_A_NAME: Final = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.")
 
 
@@ -69,10 +70,16 @@ def read_context(name: str, environment: Mapping[str, str]) -> dict[str, str]:
         InvalidOptionsError: there is no such context (the known ones are listed), its file is
             unreadable or no JSON object, or a field has a wrong type.
     """
+    folder = _folder(environment)
+    known = known_contexts(environment)
+    if name not in known and _LIKE_A_SERVER.search(name):
+        # The first argument of a client of NATS is its server nearly everywhere else.
+        raise InvalidOptionsError(
+            "context", "is a server, and not the name of a context", "Pass it as servers=, or --server."
+        )
     if not is_context_name(name):
         raise InvalidOptionsError("context", "is no legal name", "Use a name that nats context ls shows.")
-    folder = _folder(environment)
-    if folder is None or name not in (known := known_contexts(environment)):
+    if folder is None or name not in known:
         listed = ", ".join(known[:_MAX_NAMES_LISTED]) if folder is not None else ""
         remedy = f"Use one of: {listed}." if listed else "There are none; make one with: nats context add"
         raise InvalidOptionsError("context", "names a context that does not exist", remedy)

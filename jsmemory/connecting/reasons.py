@@ -18,13 +18,14 @@ def is_refusal(error: Exception | None) -> bool:
     return "authorization violation" in text or "authentication expired" in text or "authentication revoked" in text
 
 
-def reason_of(failure: Exception, last: Exception | None) -> JsMemoryError:
+def reason_of(failure: Exception, last: Exception | None, named_by: str) -> JsMemoryError:
     """
     What to tell the caller.
 
     Args:
         failure: What ended the attempt to connect; often no more than that time is up.
         last: What nats-py met before.
+        named_by: The option that names the servers; ``""`` where none does.
     """
     if isinstance(failure, JsMemoryError):
         return failure
@@ -48,9 +49,18 @@ def reason_of(failure: Exception, last: Exception | None) -> JsMemoryError:
             )
         if isinstance(error, socket.gaierror):
             return BackendUnavailableError(
-                "The name of the NATS server is not known.", "Check url of the context, or NATS_URL."
+                f"No host is known by the name of the NATS server that was named by {named_by}.",
+                "Check how it is written there.",
             )
+    if not named_by:
+        return BackendUnavailableError(
+            "No NATS server answered in time on port 4222 of this host, which is tried where no setting names one.",
+            f"Name yours with servers=, NATS_URL or a context. {_TRY_OUT}",
+        )
     return BackendUnavailableError(
-        "No NATS server answered in time.",
-        "Check that one runs where url of the context, or NATS_URL, says; then try again.",
+        f"No NATS server answered in time at what was named by {named_by}.",
+        f"Check that one runs there, then try again. {_TRY_OUT}",
     )
+
+
+_TRY_OUT: Final = "For trying out, 'jsmemory server' starts one."

@@ -28,6 +28,7 @@ class Settings:
 
     Attributes:
         servers: URLs without user information.
+        named_by: The option that names the servers; ``""`` where none does.
         authentication: Who connects.
         tls: How the server is verified; None for what Python does by itself.
         tls_required: A server that does not offer TLS is not told who connects.
@@ -37,6 +38,7 @@ class Settings:
     """
 
     servers: tuple[str, ...]
+    named_by: str
     authentication: Authentication = field(repr=False)
     tls: ssl.SSLContext | None
     tls_required: bool
@@ -75,6 +77,7 @@ def settle(sources: Sequence[Source], *, tls: ssl.SSLContext | None, environment
     tls_first = any(source.get("tls_first") for source in sources)
     return Settings(
         servers=servers,
+        named_by="" if named_by is None else named_by.option("url"),
         authentication=authentication,
         tls=tls,
         tls_required=scheme_asks or tls is not None or tls_first,

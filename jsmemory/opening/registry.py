@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
@@ -43,16 +44,31 @@ def find_backend(name: str) -> Registration[Any]:
     return _load(*registered.values())
 
 
+_MEND: Final = "Ask its makers to mend it."
+
+
 def _load(entry_point: EntryPoint) -> Registration[Any]:
     name = entry_point.name
     try:
-        registration = entry_point.load()
+        module = entry_point.module
+    except Exception as error:  # depends on the release of importlib.metadata
+        raise _unusable(name, "whose entry point is not written as module:attribute", _MEND) from error
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        is_its_own = error.name is not None and f"{module}.".startswith(f"{error.name}.")
+        missing = "whose own module is missing" if is_its_own else "which needs a module that is missing"
+        raise _unusable(name, missing, "Install it anew, with all that it needs.") from error
     except Exception as error:  # whatever somebody else's module does when it is imported
-        raise _unusable(name, "which cannot be imported", "Install it anew, with all that it needs.") from error
+        raise _unusable(name, "whose module raised an error when it was imported", _MEND) from error
+    try:
+        registration = entry_point.load()
+    except Exception as error:
+        raise _unusable(name, "whose module has no attribute of the name in its entry point", _MEND) from error
     if not isinstance(registration, Registration):
-        raise _unusable(name, "whose entry point is no Registration", "Ask its makers to mend it.")
+        raise _unusable(name, "whose entry point is no Registration", _MEND)
     if registration.name != name:
-        raise _unusable(name, "which calls itself by another name", "Ask its makers to mend it.")
+        raise _unusable(name, "which calls itself by another name", _MEND)
     return registration
 
 

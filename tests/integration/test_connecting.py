@@ -252,8 +252,30 @@ async def test_the_first_connection_to_nobody_is_bounded() -> None:
     with pytest.raises(BackendUnavailableError, match="No NATS server answered in time") as refusal:
         async with asyncio.timeout(LONG_BEFORE_S), connect(servers=url, first_connect_timeout=0.5):
             pytest.fail("nobody is there")
-    assert url not in str(refusal.value)
+    assert str(refusal.value) == (
+        "No NATS server answered in time at what was named by servers. "
+        "Check that one runs there, then try again. For trying out, 'jsmemory server' starts one."
+    )
     assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("named_by", ["NATS_URL", "context.url"])
+async def test_who_named_the_server_that_does_not_answer_is_told(
+    named_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator would mend the variable, and the context is what counts."""
+    url = f"nats://127.0.0.1:{draw_port()}"
+    context = None
+    if named_by == "NATS_URL":
+        monkeypatch.setenv("NATS_URL", url)
+    else:
+        context = "named"
+        await anyio.Path(tmp_path / "config" / "nats" / "context").mkdir(parents=True)
+        await anyio.Path(tmp_path / "config" / "nats" / "context" / "named.json").write_text(json.dumps({"url": url}))
+    with pytest.raises(BackendUnavailableError, match=f"named by {named_by}") as refusal:
+        async with connect(context, first_connect_timeout=0.3):
+            pytest.fail("nobody is there")
+    assert url not in str(refusal.value)
 
 
 @pytest.mark.parametrize("greeting", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"INFO {\r\n", b"x" * 100_000])

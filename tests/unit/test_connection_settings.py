@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jsmemory.connecting import connect
+from jsmemory.connecting.reasons import reason_of
 from jsmemory.connecting.settings import Settings, settle
 from jsmemory.connecting.sources import Source, gather
 from jsmemory.errors import InvalidOptionsError
@@ -73,6 +74,28 @@ def told(settings: Settings) -> tuple[str, str | None, str | None]:
 def test_the_strongest_source_decides(decide: Settle, asked: dict[str, Any], server: str, user: str | None) -> None:
     """A worker on the wrong cluster, or with somebody else's credentials, is the worst of set-ups."""
     assert told(decide(**asked)) == (server, user, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "named_by"),
+    [
+        ({"url": "nats://other:1"}, "url"),
+        ({"context": "named"}, "context.url"),
+        ({"variables": {"NATS_URL": "nats://other:1"}}, "NATS_URL"),
+        ({"variables": {"NATS_USER": "bob", "NATS_PASSWORD": "5"}}, ""),
+    ],
+)
+def test_settings_know_who_named_the_server(decide: Settle, asked: dict[str, Any], named_by: str) -> None:
+    """Where no server answers, that is what the operator has to look at."""
+    assert decide(**asked).named_by == named_by
+
+
+def test_where_no_server_is_named_the_refusal_says_how_to_name_one() -> None:
+    """A new user has set nothing, and is told to check a context that there is not."""
+    assert str(reason_of(TimeoutError(), None, "")) == (
+        "No NATS server answered in time on port 4222 of this host, which is tried where no setting names one. "
+        "Name yours with servers=, NATS_URL or a context. For trying out, 'jsmemory server' starts one."
+    )
 
 
 def test_a_user_without_a_password_is_a_token(decide: Settle) -> None:

@@ -118,6 +118,21 @@ def test_an_unknown_context_lists_the_known_ones(folder: Path, environment: dict
     assert "Use one of: dev, prod." in str(refusal_of("pord", environment))
 
 
+@pytest.mark.parametrize("name", ["nats://localhost", "tls://bob:hunter2@host:4222", "localhost:4222"])
+def test_a_server_in_the_place_of_a_context_is_told_where_it_belongs(environment: dict[str, str], name: str) -> None:
+    """Nearly every client takes its server first, and "no legal name" leads nowhere."""
+    error = refusal_of(name, environment)
+    assert (
+        str(error) == "Option 'context' is a server, and not the name of a context. Pass it as servers=, or --server."
+    )
+
+
+def test_a_context_whose_name_looks_like_a_server_is_read(folder: Path, environment: dict[str, str]) -> None:
+    """Somebody calls contexts after what they lead to."""
+    (folder / "prod:4222.json").write_text('{"user": "bob"}')
+    assert read_context("prod:4222", environment) == {"user": "bob"}
+
+
 def test_where_there_are_no_contexts_the_cure_is_to_make_one(tmp_path: Path) -> None:
     """A container has no configuration folder at all."""
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "nothing")}

@@ -456,6 +456,28 @@ async def test_a_distribution_that_cannot_be_imported_breaks_nobody_else(distrib
     assert isinstance(error.__cause__, RuntimeError)
 
 
+@pytest.mark.parametrize(
+    ("entry_point", "source", "cause"),
+    [
+        ("{}.away:registration", "", "whose own module is missing. Install it anew, with all that it needs."),
+        ("{}_away:registration", "", "whose own module is missing. Install it anew, with all that it needs."),
+        ("{}:registration", "import secret_dependency", "which needs a module that is missing. Install it anew, with"),
+        ("{}:registration", "from json import secret_name", "whose module raised an error when it was imported. Ask"),
+        ("{}:registration", "raise AttributeError('secret')", "whose module raised an error when it was imported. Ask"),
+        ("{}:secret_name", "", "whose module has no attribute of the name in its entry point. Ask its makers"),
+    ],
+)
+async def test_a_broken_entry_point_says_which_kind_of_broken(
+    distribute: Distribute, entry_point: str, source: str, cause: str
+) -> None:
+    """Who wrote a backend looks for a missing module where a name is misspelt; the text stays with its cause."""
+    distribute("broken", entry_points={"broken": entry_point.format("breaking_memory")}, breaking_memory=source)
+    error = await refused({"backend": "broken"})
+    assert str(error).startswith(f"Option 'backend' names 'broken', {cause}")
+    assert "secret" not in str(error)
+    assert error.__cause__ is not None
+
+
 @pytest.mark.parametrize("source", ["registration = 7", "", ACME.format(name="another", needs_nats=False)])
 async def test_an_entry_point_that_is_no_registration_of_that_name_is_refused(
     distribute: Distribute, source: str
