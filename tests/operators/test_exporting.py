@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import json
 import stat
 import subprocess
@@ -27,6 +28,7 @@ from jsmemory import (
 )
 from jsmemory.backed_store import BackedStore
 from jsmemory.layers.wrapping import WrappingStore
+from jsmemory.moving.archive.packing import Packing, check
 from jsmemory.testing import Fault, FaultyBackend, corpora, scripted
 
 
@@ -144,6 +146,26 @@ async def test_a_store_that_fails_on_the_way_leaves_no_archive(tmp_path: Path) -
     with pytest.raises(BackendUnavailableError):
         await export_archive(store, tmp_path / "a.tar.gz")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["a byte", "an end", "another file"])
+def test_an_archive_is_read_back_before_it_has_its_name(damage: str) -> None:
+    """A disk that took the bytes and keeps others is found out while the store is still there."""
+    file = io.BytesIO()
+    packing = Packing(file)
+    packing.add("a.md", b"alpha" * 100)
+    manifest = packing.finish()
+    check(file, manifest)
+    whole = file.getvalue()
+    match damage:
+        case "a byte":
+            file = io.BytesIO(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
+        case "an end":
+            file = io.BytesIO(whole[:-9])
+        case "another file":
+            manifest.files["b.md"] = manifest.files["a.md"]  # type: ignore[index]
+    with pytest.raises(BackendUnavailableError, match="Check the disk"):
+        check(file, manifest)
 
 
 async def test_an_interrupted_export_leaves_no_archive(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from jsmemory import (
     import_folder,
 )
 from jsmemory.keys import is_legal_key
+from jsmemory.moving.archive.unpacking import values, verify
 from jsmemory.moving.folder import look_through
 from jsmemory.moving.keying import keys_for
 from jsmemory.moving.notes import text_of
@@ -384,7 +385,7 @@ async def test_a_hostile_archive_changes_nothing(tmp_path: Path, case: str) -> N
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("kind", ["zeros behind the end", "one header", "many files"])
+@pytest.mark.parametrize("kind", ["zeros behind the end", "one header", "many headers", "many files"])
 async def test_a_bomb_takes_neither_memory_nor_disk(tmp_path: Path, kind: str) -> None:
     """Two hundred kilobytes that unpack to hundreds of megabytes must not bring a worker host down."""
     archive = tmp_path / "bomb.tar.gz"
@@ -396,6 +397,11 @@ async def test_a_bomb_takes_neither_memory_nor_disk(tmp_path: Path, kind: str) -
             header = tarfile.TarInfo("x")
             header.type, header.size = tarfile.XHDTYPE, 2**33
             bomb.write(header.tobuf(tarfile.GNU_FORMAT))
+        elif kind == "many files":
+            for number in range(300):
+                info = tarfile.TarInfo(f"k{number}.md")
+                info.pax_headers = {"comment": "x" * 300_000}
+                bomb.write(info.tobuf(tarfile.PAX_FORMAT))
         else:
             info = tarfile.TarInfo("manifest.json")
             info.type, info.size = tarfile.XGLTYPE, len(block)
@@ -441,6 +447,19 @@ async def test_no_damage_to_an_archive_passes_for_a_note(tmp_path: Path) -> None
         else:
             assert await everything_in(store) == expected
     assert refused > len(damaged) * 0.6
+
+
+async def test_an_archive_that_changes_after_it_was_checked_is_noticed() -> None:
+    """Whoever can write to it could give one archive to be checked, and another to be stored."""
+    file = io.BytesIO(good())
+    digests = {name: listed.sha256 for name, listed in verify(file).files.items()}
+    assert dict(values(file, digests)) == GOOD
+    for files in ({"a.md": GOOD["a.md"], "b.md": X}, {"a.md": GOOD["a.md"], "c.md": X}):
+        other = packed([*(member(*each) for each in files.items()), member("manifest.json", manifest_of(files))])
+        read = values(io.BytesIO(other), digests)
+        assert next(read) == ("a.md", GOOD["a.md"])
+        with pytest.raises(ArchiveUnfitError, match="changed while"):
+            next(read)
 
 
 async def test_a_good_archive_is_taken(tmp_path: Path) -> None:

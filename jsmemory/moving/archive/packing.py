@@ -13,7 +13,13 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from jsmemory.errors import AccessDeniedError, BackendUnavailableError, InvalidOptionsError, JsMemoryError
+from jsmemory.errors import (
+    AccessDeniedError,
+    ArchiveUnfitError,
+    BackendUnavailableError,
+    InvalidOptionsError,
+    JsMemoryError,
+)
 from jsmemory.moving.archive.format import FORMAT, MANIFEST, VERSION, Listed, Manifest
 from jsmemory.moving.archive.unpacking import verify
 
@@ -106,10 +112,13 @@ def check(file: BinaryIO, written: Manifest) -> None:
 
     Raises:
         BackendUnavailableError: it is not that.
-        ArchiveUnfitError: it is no archive.
     """
     file.flush()
-    if verify(file) != written:
+    try:
+        is_whole = verify(file) == written
+    except ArchiveUnfitError:
+        is_whole = False
+    if not is_whole:
         raise BackendUnavailableError("The archive does not hold what was written.", "Check the disk, then try again.")
 
 

@@ -114,9 +114,12 @@ def _members(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
         with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
             bounded = _Bounded(unpacked)
             archive = tarfile.open(fileobj=bounded, mode="r|")  # type: ignore[call-overload]  # noqa: SIM115
-            for number, member in enumerate(archive, 1):
+            number = 0
+            while (member := archive.next()) is not None:
+                number += 1
                 bounded.begin()
                 yield member.name, _value(archive, member, number)
+                archive.members.clear()  # it would keep the header of each
             # The last bytes hold the checksum of all others.
             while bounded.read(_BLOCK):
                 pass
@@ -136,10 +139,7 @@ def _value(archive: tarfile.TarFile, member: tarfile.TarInfo, number: int) -> by
     if member.size > limit:
         raise unfit("too_large", f"File {number} in it is longer than the {limit} bytes that it may have.", _NOT_OURS)
     data = archive.extractfile(member)
-    value = data.read() if data is not None else b""
-    if len(value) != member.size:
-        raise EOFError
-    return value
+    return data.read() if data is not None else b""
 
 
 def _refuse_what_is_no_entry(member: tarfile.TarInfo, number: int) -> None:
