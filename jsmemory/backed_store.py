@@ -55,7 +55,7 @@ class BackedStore(Store):
         return tuple(sorted(await self._backend.scan(), key=lambda item: item.key))
 
     async def read(self, key: str, *, scope: Scope | None) -> Entry:
-        validate_key(key)
+        key = validate_key(key)
         authority = self._authority(scope, key)
         stored = await self._backend.load(key)
         if stored is None:
@@ -66,7 +66,7 @@ class BackedStore(Store):
         return Entry(key, description, content, stored.revision)
 
     async def create(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
-        validate_key(key)
+        key = validate_key(key)
         record = _record(description, content)
         authority = self._authority(scope, key)
         try:
@@ -76,7 +76,7 @@ class BackedStore(Store):
             raise
 
     async def update(self, key: str, description: str, content: str, *, scope: Scope | None) -> None:
-        validate_key(key)
+        key = validate_key(key)
         record = _record(description, content)
         authority = self._authority(scope, key)
         if not self._guarded:
@@ -92,7 +92,7 @@ class BackedStore(Store):
             raise
 
     async def delete(self, key: str, *, scope: Scope | None) -> bool:
-        validate_key(key)
+        key = validate_key(key)
         authority = self._authority(scope, key)
         try:
             return await self._backend.remove(key)

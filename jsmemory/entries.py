@@ -84,7 +84,7 @@ def _encode(name: Literal["description", "content"], text: object) -> bytes:
     if not isinstance(text, str):
         raise InvalidEntryError(name, "is not text", "Give a string.")
     try:
-        return text.encode()
+        return str.encode(text)
     except UnicodeEncodeError:
         raise InvalidEntryError(
             name, "holds half of a surrogate pair, which is no character", "Remove it, or decode the text anew."

@@ -21,15 +21,22 @@ def is_legal_key(key: object) -> bool:
     return isinstance(key, str) and len(key) <= MAX_KEY_LENGTH and _LEGAL_KEY.fullmatch(key) is not None
 
 
-def validate_key(key: object) -> None:
+def validate_key(key: object) -> str:
     """
     Refuse a key outside the grammar. Every method calls it before any I/O.
+
+    Returns:
+        The key as plain text: a subclass of `str` could show itself as something else later.
 
     Raises:
         InvalidKeyError: names what is wrong, never the key itself.
     """
-    if fault := _fault_of(key):
+    if not isinstance(key, str):
+        raise InvalidKeyError("A key is text")
+    plain = str.__str__(key)
+    if fault := _fault_of(plain):
         raise InvalidKeyError(fault)
+    return plain
 
 
 def _fault_of(name: object, what: str = "key") -> str | None:

@@ -8,8 +8,16 @@ from nats.aio.client import Client
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding
 from jsmemory.backends.jetstream.wire import Wire
-from jsmemory.errors import BackendUnavailableError, BucketUnfitError, EntryExistsError, StaleEntryError
+from jsmemory.errors import (
+    BackendUnavailableError,
+    BucketUnfitError,
+    EntryExistsError,
+    EntryNotFoundError,
+    OutcomeUnknownError,
+    StaleEntryError,
+)
 from jsmemory.scope import Scope
+from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import make_bucket
 
 
@@ -149,3 +157,77 @@ async def test_without_preflight_authority_does_not_outlive_the_store_object(nc:
     second = await JetStreamStore.bind(nc, bucket, "p", preflight=False)
     with pytest.raises(StaleEntryError):
         await second.update("k", "d", "blind", scope=scope)
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_a_write_is_not_sent_again_into_a_bucket_that_was_made_anew(
+    nc: Client, bucket: str, preflight: bool
+) -> None:
+    """The first try was lost, and before the second the old sequence names a value that nobody saw."""
+    lossy = LossyConnection(nc)
+    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=preflight, write_budget=5)
+    scope = Scope()
+    await store.create("k", "d", "old", scope=scope)
+
+    async def replace_the_bucket() -> None:
+        await make_anew(nc, bucket)
+        await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+
+    lossy.lose("request", f"$KV.{bucket}.p.k", then=replace_the_bucket)
+    with pytest.raises((StaleEntryError, OutcomeUnknownError)):
+        await store.update("k", "d", "blind", scope=scope)
+    assert (await store.read("k", scope=None)).content == "never seen"
+
+
+async def test_without_preflight_a_create_overwrites_nothing_in_a_new_bucket(nc: Client, bucket: str) -> None:
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=False)
+    await store.create("k", "d", "old", scope=None)
+    await store.delete("k", scope=None)
+    await make_anew(nc, bucket)
+    for key in ("x", "k"):
+        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen", timeout=2)
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "blind", scope=None)
+    assert (await store.read("k", scope=None)).content == "never seen"
+
+
+async def test_without_preflight_a_read_by_another_run_gives_an_old_scope_nothing(nc: Client, bucket: str) -> None:
+    """The other run has seen the new value under the old number; this one has not."""
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=False)
+    old = Scope()
+    await store.create("k", "d", "old", scope=old)
+    await make_anew(nc, bucket)
+    await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+    assert (await store.read("k", scope=Scope())).content == "never seen"
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "blind", scope=old)
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_a_key_whose_marker_was_compacted_goes_on(nc: Client, bucket: str, preflight: bool) -> None:
+    """An operator's compaction must not make a key unusable for who remembers its marker."""
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=preflight)
+    await store.create("k", "d", "old", scope=None)
+    await store.delete("k", scope=None)
+    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"", timeout=2)
+    with pytest.raises(EntryNotFoundError):
+        await store.read("k", scope=None)
+    assert await store.delete("k", scope=None) is False
+    await store.create("k", "d", "new", scope=None)
+    assert (await store.read("k", scope=None)).content == "new"
+
+
+async def test_a_snapshot_that_was_edited_revives_nothing(nc: Client, bucket: str) -> None:
+    """No store grants authority over nothing, over a marker, or by a number that is none."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "c", scope=scope)
+    snapshot = scope.snapshot()
+    (realm,) = snapshot["realms"]
+    await store.delete("k", scope=None)
+    for key, revision in (("new", "0"), ("k", "2"), ("k", str(2**64 + 2)), ("k", "\u0662"), ("k", "02")):
+        forged = Scope()
+        forged.restore({"version": 1, "realms": {realm: {key: revision}}})
+        with pytest.raises(StaleEntryError):
+            await store.update(key, "d", "revived", scope=forged)
+    assert await store.list() == ()

@@ -5,10 +5,8 @@ import asyncio
 import pytest
 from nats.aio.client import Client
 
-from jsmemory.backend import Record
-from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore
-from jsmemory.backends.jetstream.wire import Wire
-from jsmemory.errors import BackendUnavailableError, StaleEntryError, StoreFullError
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.errors import BackendUnavailableError, EntryExistsError, StaleEntryError, StoreFullError
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
@@ -101,20 +99,56 @@ async def test_a_create_held_back_while_the_store_filled_up_is_taken_back(nc: Cl
     assert "late" not in keys
 
 
-async def test_creates_that_slip_past_the_condition_on_a_prefix_are_counted(
+async def test_of_two_creates_of_one_key_one_wins_whatever_each_has_counted(
     cluster_nc: Client, replicated_bucket: str
 ) -> None:
-    """On replicas a create in flight is not yet seen by a condition on the whole prefix."""
-    wire = Wire(cluster_nc)
-    backend = await JetStreamBackend.bind(wire, replicated_bucket, "p", preflight=True, bind_timeout=10, budget=15)
-    capacity = 40
-    record = Record(b"---\ndescription: d\n---\n\nc", "d")
+    """On replicas a create on the condition of its key is not seen, in flight, by one on the prefix."""
+    early = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+    await early.create("first", "d", "c", scope=None)
+    filler = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+    for number in range(800):
+        await filler.create(f"f{number}", "d", "c", scope=None)
+    late = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+    for number in range(60):
+        outcomes = await asyncio.gather(
+            early.create(f"k{number}", "d", "early", scope=None),
+            late.create(f"k{number}", "d", "late", scope=None),
+            return_exceptions=True,
+        )
+        assert [type(outcome) for outcome in outcomes if outcome is not None] == [EntryExistsError]
 
-    async def slip_past(number: int) -> None:
-        await cluster_nc.request(f"$KV.{replicated_bucket}.p.theirs{number}", b"x", timeout=5)
 
-    for number in range(capacity // 2):
-        await asyncio.gather(slip_past(number), backend.insert(f"ours{number}", record, capacity=capacity))
-    with pytest.raises(StoreFullError):
-        await backend.insert("one-too-many", record, capacity=capacity)
-    assert len(await backend.scan()) == capacity
+async def test_a_delete_of_what_others_stored_looks_past_a_lagging_replica(
+    cluster_nc: Client, replicated_bucket: str
+) -> None:
+    """Fault 3, for a key that this store has never seen: the follower says "absent" of an entry that is there."""
+    for preflight in (True, False):
+        connection = LaggingConnection(cluster_nc)
+        store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=preflight)
+        other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+        subject = f"$JS.API.DIRECT.GET.KV_{replicated_bucket}.$KV.{replicated_bucket}.p.k"
+        await connection.request(subject, b"", 2)
+        await other.create("k", "d", "c", scope=None)
+        connection.answer_old(1)
+        assert (await store.read("k", scope=None)).content == "c"
+        connection.answer_old(0)
+        connection = LaggingConnection(cluster_nc)
+        await connection.request(subject.replace("p.k", "p.k2"), b"", 2)
+        store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=preflight)
+        await other.create("k2", "d", "c", scope=None)
+        connection.answer_old(1)
+        assert await store.delete("k2", scope=None) is True
+        assert await other.delete("k", scope=None) is True
+
+
+async def test_a_listing_waits_for_descriptions_that_only_bodies_hold(
+    cluster_nc: Client, replicated_bucket: str
+) -> None:
+    """A value of another program, on a replica that has not seen it yet, is still in the listing."""
+    connection = LaggingConnection(cluster_nc)
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p")
+    subject = f"$JS.API.DIRECT.GET.KV_{replicated_bucket}.$KV.{replicated_bucket}.p.theirs"
+    await connection.request(subject, b"", 2)
+    await cluster_nc.request(f"$KV.{replicated_bucket}.p.theirs", b"---\ndescription: by hand\n---\n\nx", timeout=2)
+    connection.answer_old(1)
+    assert [(item.key, item.description) for item in await store.list()] == [("theirs", "by hand")]

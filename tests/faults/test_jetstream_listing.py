@@ -220,3 +220,23 @@ async def test_a_listing_whose_consumer_vanishes_begins_again(nc: Client, bucket
 
 async def _silent(_: Exception) -> None:
     """The server is dead on purpose."""
+
+
+@pytest.mark.parametrize("status", ["404", "503", "408", "100"])
+async def test_a_foreign_header_that_looks_like_the_servers_hides_nothing(nc: Client, bucket: str, status: str) -> None:
+    """Another program's message may carry any header; it is still a value."""
+    store = await JetStreamStore.bind(nc, bucket, "p", write_budget=5)
+    await store.create("ours", "d", "c", scope=None)
+    await nc.publish(f"$KV.{bucket}.p.theirs", b"theirs", headers={"Status": status})
+    await nc.flush()
+    assert [item.key for item in await store.list()] == ["ours", "theirs"]
+    assert (await store.read("theirs", scope=None)).content == "theirs"
+    assert await store.delete("theirs", scope=None) is True
+
+
+async def test_a_description_in_a_foreign_header_is_one_line_without_controls(nc: Client, bucket: str) -> None:
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    await nc.publish(f"$KV.{bucket}.p.k", b"x", headers={"Jsm-Desc": "evil%0aline%1b[31m"})
+    await nc.flush()
+    (item,) = await store.list()
+    assert item.description == "evil line [31m"

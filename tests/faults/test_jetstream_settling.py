@@ -208,3 +208,43 @@ async def test_two_creators_of_a_deleted_key_never_both_win(store: JetStreamStor
         )
         assert sorted(type(outcome) for outcome in outcomes if outcome is not None) == [EntryExistsError]
         assert await other.delete("k", scope=None)
+
+
+async def test_a_create_whose_place_cannot_be_counted_is_taken_back_before_it_fails(
+    nc: Client, bucket: str, lossy: LossyConnection, other: JetStreamStore
+) -> None:
+    """ "Nothing was written" must be true: the retry would meet its own note."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=2)
+    await store.create("first", "d", "c", scope=None)
+    for number in range(1_100):
+        await nc.publish(f"$KV.{bucket}.q.k{number}", b"x")
+    await nc.flush()
+    lossy.lose("request", "$JS.API.CONSUMER.CREATE", times=1000)
+    with pytest.raises((BackendUnavailableError, OutcomeUnknownError)) as failed:
+        await store.create("mine", "d", "c", scope=None)
+    lossy.heal()
+    if isinstance(failed.value, BackendUnavailableError):
+        await other.create("mine", "d", "again", scope=None)
+
+
+async def test_a_foreign_put_right_behind_the_lost_update_proves_that_it_never_landed(
+    store: JetStreamStore, nc: Client, lossy: LossyConnection, writes: str
+) -> None:
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("request", writes, then=lambda: nc.request(writes, b"by hand", timeout=2))
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "mine", scope=scope)
+
+
+async def test_a_lost_create_near_the_limit_is_settled_by_what_came_in_its_place(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """Both were conditional on the same state of the prefix, so only one can have landed."""
+    for start in range(0, 800, 50):
+        await asyncio.gather(*(other.create(f"f{n}", "d", "c", scope=None) for n in range(start, start + 50)))
+    await store.list()
+    lossy.lose("request", writes, then=lambda: other.create("k", "d", "theirs", scope=None))
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+    assert (await store.read("k", scope=None)).content == "theirs"

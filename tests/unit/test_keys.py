@@ -1,5 +1,6 @@
 """The key grammar, and prefixes that keep agents apart."""
 
+import enum
 import json
 import string
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jsmemory.backends.in_process import InProcessStore
 from jsmemory.errors import InvalidKeyError
 from jsmemory.keys import Prefix, is_legal_key, validate_key
 from jsmemory.limits import MAX_KEY_LENGTH
@@ -124,3 +126,24 @@ def test_prefixes_are_values() -> None:
     assert len({Prefix("a"), Prefix("a"), Prefix("b")}) == 2
     with pytest.raises(AttributeError):
         Prefix("a").token = "b"  # type: ignore[misc]
+
+
+async def test_a_key_is_stored_under_its_characters_whatever_class_it_has() -> None:
+    """A member of an Enum shows itself under another name, and an entry stored there is never found again."""
+
+    class Topic(str, enum.Enum):  # noqa: UP042 - this is the shape that such code has
+        BUILD = "build"
+
+    class Disguised(str):
+        def __str__(self) -> str:
+            return "evil"
+
+        def __format__(self, _: str) -> str:
+            return "evil.>"
+
+    store = InProcessStore()
+    await store.create(Topic.BUILD, "d", "c", scope=None)
+    await store.create(Disguised("plain"), Disguised("d"), Disguised("c"), scope=None)
+    assert [item.key for item in await store.list()] == ["build", "plain"]
+    assert all(type(item.key) is str for item in await store.list())
+    assert Prefix("p").join(validate_key(Disguised("plain"))) == "p.plain"

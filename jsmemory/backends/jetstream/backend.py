@@ -1,6 +1,7 @@
 """The driver over one prefix of one JetStream key-value bucket."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -9,7 +10,7 @@ import anyio
 
 from jsmemory import frontmatter
 from jsmemory.backend import Backend, Keyspace, Record, Stored
-from jsmemory.backends.jetstream.binding import Binding, Bound
+from jsmemory.backends.jetstream.binding import Binding, Bound, MadeAnew
 from jsmemory.backends.jetstream.capacity import Places
 from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
@@ -31,11 +32,10 @@ from jsmemory.keys import Prefix
 _BODIES_AT_ONCE: Final = 32
 # Values of other programs whose body a listing has to fetch, side by side.
 
+_REVISION: Final = re.compile(r"[1-9][0-9]{0,18}")
+# A sequence as this driver writes it; a snapshot comes from where others can write.
+
 T = TypeVar("T")
-
-
-class _MadeAnew(Exception):
-    """The bucket is not the one that the verb began in; what it knew is worth nothing."""
 
 
 class JetStreamBackend(Backend):
@@ -92,7 +92,7 @@ class JetStreamBackend(Backend):
             asks_leader=self._asks_leader,
             is_replicated=bound.is_replicated,
             allows_direct=bound.allows_direct,
-            doubt=partial(self._examine, bound),
+            doubt=partial(self._doubt, bound),
         )
         self._committing = Committing(
             self._wire,
@@ -101,6 +101,7 @@ class JetStreamBackend(Backend):
             self._reading,
             value_cap=bound.value_cap,
             markers_expire=bound.allows_ttl,
+            make_sure=partial(self._make_sure_again, bound),
         )
         self._places = Places(
             self._listings,
@@ -121,7 +122,7 @@ class JetStreamBackend(Backend):
 
     async def load(self, key: str) -> Stored | None:
         async def load(deadline: Deadline) -> Stored | None:
-            message = await self._reading.newest(self._prefix.join(key), deadline)
+            message = await self._reading.newest(self._prefix.join(key), deadline, confirm=True)
             if message is None or message.value is None:
                 return None
             return Stored(message.value, str(message.sequence))
@@ -139,16 +140,17 @@ class JetStreamBackend(Backend):
         realm = self._keyspace.realm
 
         async def replace(deadline: Deadline) -> str:
-            if not expected.isdecimal():
+            if not _REVISION.fullmatch(expected):
                 raise StaleEntryError(key, "changed")
             name, sequence = self._prefix.join(key), int(expected)
             mark = self._marks.of(name)
-            seen_at = mark.at if mark.sequence == sequence else 0.0
-            await self._make_sure(self._bound, seen_at, deadline)
-            if not self._asks_leader and not self._binding.is_sure(seen_at):
-                # Who may not ask for the bucket asks for the value, and knows it by its write.
+            is_known = mark.sequence == sequence and mark.is_value
+            is_sure = await self._make_sure(self._bound, mark.at if is_known else 0.0, deadline)
+            if not (is_known and is_sure):
+                # Seen by another process; or by this one, which may not ask for the bucket. The
+                # value itself is asked for, and known by its write.
                 found = await self._reading.newest(name, deadline)
-                if found is None or (found.sequence, found.operation) != (sequence, mark.operation):
+                if found is None or found.value is None or found.sequence != sequence:
                     raise StaleEntryError(key, "changed")
             if realm != self._keyspace.realm:
                 # The sequence is one of a bucket that is no more.
@@ -163,7 +165,7 @@ class JetStreamBackend(Backend):
     async def remove(self, key: str) -> bool:
         async def remove(deadline: Deadline) -> bool:
             name = self._prefix.join(key)
-            message = await self._reading.newest(name, deadline)
+            message = await self._reading.newest(name, deadline, confirm=True)
             while message is not None and message.value is not None:
                 outcome = await self._committing.mark_deleted(name, expected=message.sequence, deadline=deadline)
                 if isinstance(outcome, Landed):
@@ -186,7 +188,7 @@ class JetStreamBackend(Backend):
                 if self._binding.is_due:
                     await self._examine(self._bound, deadline)
                 return await verb(deadline)
-            except _MadeAnew:
+            except MadeAnew:
                 continue
             except EntryExistsError:
                 raise EntryExistsError(key) from None
@@ -197,24 +199,45 @@ class JetStreamBackend(Backend):
                 self._binding.suspect()
                 raise
 
-    async def _make_sure(self, bound: Bound, seen_at: float, deadline: Deadline) -> None:
+    async def _make_sure(self, bound: Bound, seen_at: float, deadline: Deadline) -> bool:
         """
         Make sure that a sequence of `bound`, seen at a time of the event loop, is one of the bucket as it is.
 
+        Returns:
+            False where the credentials may not ask, and it was seen too long ago to go without.
+
         Raises:
-            _MadeAnew: it is not.
+            MadeAnew: it is not.
         """
-        if self._asks_leader and not self._binding.is_sure(seen_at):
+        if self._binding.is_sure(seen_at):
+            if bound is not self._bound:
+                raise MadeAnew
+            return True
+        await self._examine(bound, deadline)
+        return self._asks_leader
+
+    async def _make_sure_again(self, bound: Bound, name: str, expected: int, deadline: Deadline) -> None:
+        """Before a conditional write is sent again; `expected` is 0 where the condition is not on the key."""
+        if await self._make_sure(bound, 0.0, deadline) or expected == 0:
+            return
+        # Shows a value of another bucket under the same sequence for what it is.
+        await self._reading.newest(name, deadline)
+
+    async def _doubt(self, bound: Bound, deadline: Deadline, *, certain: bool = False) -> None:
+        """Something contradicts what is known of the bucket; see `Doubt`."""
+        if self._asks_leader:
             await self._examine(bound, deadline)
-        elif bound is not self._bound:
-            raise _MadeAnew
+        elif certain:
+            if bound is self._bound:
+                self._furnish(await self._binding.bind(deadline))
+            raise MadeAnew
 
     async def _examine(self, bound: Bound, deadline: Deadline) -> None:
         """
         Examine the bucket, once for all verbs that ask for it at a time.
 
         Raises:
-            _MadeAnew: it is not `bound` any more; everything known of it has been forgotten.
+            MadeAnew: it is not `bound` any more; everything known of it has been forgotten.
         """
         if not self._asks_leader:
             return
@@ -230,40 +253,40 @@ class JetStreamBackend(Backend):
                 if found != self._bound:
                     self._furnish(found)
         if bound is not self._bound:
-            raise _MadeAnew
+            raise MadeAnew
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
         known_before = self._marks.latest
         listing = await self._listings.take(deadline)
         items: list[Item] = []
         taken: set[str] = set()
-        foreign: list[tuple[str, str]] = []
+        foreign: list[tuple[str, str, int]] = []
         for name, row in listing.rows.items():
             if not row.is_value or (key := self._prefix.strip(name)) is None:
                 continue
             taken.add(name)
             if row.description is None:
-                foreign.append((name, key))
+                foreign.append((name, key, row.sequence))
             else:
                 items.append(Item(key, row.description))
         self._places.learn(taken, listing.last, known_before)
         return items + await self._describe_foreign(foreign, deadline)
 
-    async def _describe_foreign(self, foreign: list[tuple[str, str]], deadline: Deadline) -> list[Item]:
+    async def _describe_foreign(self, foreign: list[tuple[str, str, int]], deadline: Deadline) -> list[Item]:
         """Descriptions out of the bodies of values that another program wrote; what is gone since is left out."""
         found: list[Item] = []
         some_at_once = anyio.CapacityLimiter(_BODIES_AT_ONCE)
 
-        async def describe(name: str, key: str) -> None:
+        async def describe(name: str, key: str, sequence: int) -> None:
             async with some_at_once:
-                message = await self._reading.newest(name, deadline)
+                message = await self._reading.newest(name, deadline, at_least=sequence)
             if message is not None and message.value is not None:
                 found.append(Item(key, frontmatter.read_description(message.value)))
 
         try:
             async with anyio.create_task_group() as tasks:
-                for name, key in foreign:
-                    tasks.start_soon(describe, name, key)
-        except* (BackendError, _MadeAnew) as group:
+                for name, key, sequence in foreign:
+                    tasks.start_soon(describe, name, key, sequence)
+        except* (BackendError, MadeAnew) as group:
             raise group.exceptions[0] from None
         return found

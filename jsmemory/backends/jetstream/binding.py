@@ -51,6 +51,10 @@ class Bound:
     value_cap: int
 
 
+class MadeAnew(Exception):
+    """The bucket is not the one that the verb began in; what was known of it is worth nothing."""
+
+
 class Binding:
     """
     The tie to one bucket.

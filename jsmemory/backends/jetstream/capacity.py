@@ -1,12 +1,19 @@
 """
 The last place: no more than so many keys at rest, however many processes race for it.
 
-JetStream counts nothing for us. Two facts stand in for a count. First, between a listing
-and an acknowledgement no more keys can have come than messages were stored meanwhile, and
-every acknowledgement names the stream's sequence: far from the limit one listing is proof
-enough for hundreds of creates. Second, a publish can be made conditional on the last
-sequence of the whole prefix (nats-server 2.11 and newer): near the limit a key is stored
-only if nothing has changed since it was counted.
+JetStream counts nothing for us. Three facts stand in for a count.
+
+Between a listing and an acknowledgement no more keys can have come than messages were stored
+meanwhile, and every acknowledgement names the stream's sequence: far from the limit one
+listing is proof enough for hundreds of creates.
+
+On one server a publish can be made conditional on the last sequence of the whole prefix
+(nats-server 2.11 and newer): near the limit a key is stored only if nothing has changed since
+it was counted.
+
+Replicas do not check that condition against what is in flight under another one. There a key
+is stored on its own condition, and then counted: of those that are too many, the ones that
+came last give way. All of them see the same order, so exactly as many stay as fit.
 """
 
 import asyncio
@@ -16,9 +23,16 @@ from typing import Final
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.listing import Listings
+from jsmemory.backends.jetstream.finishing import finish
+from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
-from jsmemory.errors import BackendUnavailableError, EntryExistsError, IncompleteListingError, StoreFullError
+from jsmemory.errors import (
+    BackendError,
+    BackendUnavailableError,
+    EntryExistsError,
+    IncompleteListingError,
+    StoreFullError,
+)
 from jsmemory.keys import Prefix
 
 _FAR: Final = 256
@@ -36,8 +50,8 @@ class Places:
         committing: For storing.
         marks: For the sequence that the stream has reached.
         prefix: Which names count.
-        is_replicated: Whether a create that is in flight can slip past a condition on the prefix.
-        make_sure: Called before a create relies on a sequence that was seen some time ago.
+        is_replicated: Whether a write in flight is not yet seen by a condition on the prefix.
+        make_sure: Called before a create relies on a sequence that was seen some time ago; tells whether it may.
     """
 
     def __init__(
@@ -48,7 +62,7 @@ class Places:
         prefix: Prefix,
         *,
         is_replicated: bool,
-        make_sure: Callable[[float, Deadline], Awaitable[None]],
+        make_sure: Callable[[float, Deadline], Awaitable[bool]],
     ) -> None:
         self._listings = listings
         self._committing = committing
@@ -64,7 +78,6 @@ class Places:
         self._last_seen_at = 0.0
         self._counted_at = 0
         self._is_counted = False
-        self._is_exact = False
 
     def learn(self, taken: set[str], last: int, known_before: int) -> None:
         """
@@ -93,6 +106,8 @@ class Places:
         async with self._one_at_a_time:
             if not self._is_counted:
                 await self._count(deadline)
+        if self._is_replicated:
+            return await self._insert_ranked(name, record, capacity, deadline)
         while True:
             if self._bound + self._under_way < capacity - _FAR:
                 sequence = await self._insert_far(name, record, capacity, deadline)
@@ -105,62 +120,96 @@ class Places:
                     "Other writers kept changing the store at the same time. Nothing was written."
                 )
 
-    async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
-        self._under_way += 1
-        try:
-            outcome = await self._put_first(name, record, deadline)
-        finally:
-            self._under_way -= 1
+    async def _insert_ranked(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int:
+        if self._bound + self._under_way >= capacity:
+            async with self._one_at_a_time:
+                await self._count(deadline)
+            if name in self._taken:
+                raise EntryExistsError(name)
+            if len(self._taken) >= capacity:
+                raise StoreFullError(capacity)
+        outcome = await self._put_first(name, record, deadline)
         if self._bound <= capacity:
             return outcome.sequence
-        async with self._one_at_a_time:
-            await self._count(deadline)
-        if len(self._taken) <= capacity:
+        # Finished, cancelled or not: what may be one too many is not left behind uncounted.
+        if await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline)):
             return outcome.sequence
-        await self._committing.mark_deleted(name, expected=outcome.sequence, deadline=deadline)
-        return None
+        raise StoreFullError(capacity)
+
+    async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
+        outcome = await self._put_first(name, record, deadline)
+        if self._bound <= capacity:
+            return outcome.sequence
+        # As above. Taken back, it is tried again near the limit.
+        kept = await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline))
+        return outcome.sequence if kept else None
+
+    async def _keep_or_take_back(self, name: str, sequence: int, capacity: int, deadline: Deadline) -> bool:
+        """Whether what was stored at `sequence` stays; what must not is gone when this returns."""
+        failure: BackendError | None = None
+        try:
+            async with self._one_at_a_time:
+                listing = await self._count(deadline)
+            if not self._gives_way(sequence, listing, len(self._taken) - capacity):
+                return True
+        except BackendError as error:
+            failure = error
+        outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+        if not isinstance(outcome, Landed):
+            # Somebody has read it and gone on from there: it was stored, and is theirs now.
+            return True
+        if failure is not None:
+            raise failure
+        return False
+
+    def _gives_way(self, sequence: int, listing: Listing, too_many: int) -> bool:
+        if too_many <= 0 or not self._is_replicated:
+            return too_many > 0
+        new = [row.sequence for name, row in listing.rows.items() if row.is_new and row.is_value and self._counts(name)]
+        return sequence in sorted(new)[-too_many:]
 
     async def _put_first(self, name: str, record: Record, deadline: Deadline) -> Landed:
         """Store a first value on the condition of its key alone, whatever the count is."""
         mark = self._marks.of(name)
         expected = 0 if mark.is_value else mark.sequence
-        if expected:
-            await self._make_sure(mark.at, deadline)
-        while True:
-            outcome = await self._committing.put(name, record, expected=expected, deadline=deadline)
-            if isinstance(outcome, Landed):
-                return outcome
-            if outcome.current is not None and outcome.current.value is not None:
-                raise EntryExistsError(name)
-            # A marker stands where the key was: it is what the new value replaces.
-            expected = outcome.current.sequence if outcome.current is not None else 0
+        if expected and not await self._make_sure(mark.at, deadline):
+            expected = 0
+        self._under_way += 1
+        try:
+            while True:
+                outcome = await self._committing.put(
+                    name, record, expected=expected, deadline=deadline, is_new=self._is_replicated
+                )
+                if isinstance(outcome, Landed):
+                    return outcome
+                if outcome.current is not None and outcome.current.value is not None:
+                    raise EntryExistsError(name)
+                # A marker stands where the key was: it is what the new value replaces.
+                expected = outcome.current.sequence if outcome.current is not None else 0
+        finally:
+            self._under_way -= 1
 
     async def _insert_near(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
         async with self._one_at_a_time:
-            if not self._is_exact:
-                await self._count(deadline, after=self._last)
+            await self._make_sure(self._last_seen_at, deadline)
             if name in self._taken or len(self._taken) >= capacity:
                 # The count is as old as the last listing; the place may have become free since.
                 await self._count(deadline)
-                if name in self._taken:
-                    raise EntryExistsError(name)
-                if len(self._taken) >= capacity:
-                    raise StoreFullError(capacity)
-            await self._make_sure(self._last_seen_at, deadline)
-            expected = self._last
+            if name in self._taken:
+                raise EntryExistsError(name)
+            if len(self._taken) >= capacity:
+                raise StoreFullError(capacity)
             outcome = await self._committing.put(
-                name, record, expected=expected, within=self._listings.filter, deadline=deadline
+                name, record, expected=self._last, within=self._listings.filter, deadline=deadline
             )
             if not isinstance(outcome, Landed):
+                # What came since is enough, if it is still the bucket that was counted.
+                await self._make_sure(0.0, deadline)
                 await self._count(deadline, after=self._last)
                 return None
             self._taken.add(name)
-            # On one server nothing can have come in between. On replicas a create that was sent
-            # without a count may have been in flight; its writer sees to itself, but it counts.
-            self._is_exact = not self._is_replicated or outcome.sequence == expected + 1
-            if self._is_exact:
-                self._last = self._counted_at = outcome.sequence
-                self._last_seen_at = asyncio.get_running_loop().time()
+            self._last = self._counted_at = outcome.sequence
+            self._last_seen_at = asyncio.get_running_loop().time()
             return outcome.sequence
 
     @property
@@ -171,7 +220,7 @@ class Places:
     def _counts(self, name: str) -> bool:
         return self._prefix.strip(name) is not None
 
-    async def _count(self, deadline: Deadline, *, after: int = 0) -> None:
+    async def _count(self, deadline: Deadline, *, after: int = 0) -> Listing:
         known_before = self._marks.latest
         try:
             listing = await self._listings.take(deadline, after=after)
@@ -180,11 +229,12 @@ class Places:
         if not after:
             taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
             self._take_over(taken, listing.last, known_before)
-            return
+            return listing
         for name, row in listing.rows.items():
             if self._counts(name):
                 (self._taken.add if row.is_value else self._taken.discard)(name)
         self._take_over(self._taken, listing.last, known_before)
+        return listing
 
     def _take_over(self, taken: set[str], last: int, known_before: int) -> None:
         self._taken = taken
@@ -192,4 +242,4 @@ class Places:
         self._last_seen_at = asyncio.get_running_loop().time()
         self._counted_at = max(last, known_before)
         self._marks.latest = max(self._marks.latest, last)
-        self._is_counted = self._is_exact = True
+        self._is_counted = True

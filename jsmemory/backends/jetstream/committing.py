@@ -6,11 +6,14 @@ it can be sent again without harm, it can never land on top of a newer value, ho
 it arrives, and after a lost acknowledgement the key itself tells what became of it.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream import messages, translate
+from jsmemory.backends.jetstream.binding import MadeAnew
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.leader import last_sequence
 from jsmemory.backends.jetstream.marks import Marks
@@ -55,10 +58,19 @@ class Committing:
         reading: For asking the key after a conflict or a lost answer.
         value_cap: Bytes of headers and value that the bucket takes in one message.
         markers_expire: Whether the bucket lets a delete marker go by itself.
+        make_sure: Called before a sequence is sent again: the bucket may have been made anew meanwhile.
     """
 
     def __init__(
-        self, wire: Wire, bucket: str, marks: Marks, reading: Reading, *, value_cap: int, markers_expire: bool
+        self,
+        wire: Wire,
+        bucket: str,
+        marks: Marks,
+        reading: Reading,
+        *,
+        value_cap: int,
+        markers_expire: bool,
+        make_sure: Callable[[str, int, Deadline], Awaitable[None]],
     ) -> None:
         self._wire = wire
         self._bucket = bucket
@@ -66,9 +78,17 @@ class Committing:
         self._reading = reading
         self._value_cap = value_cap
         self._markers_expire = markers_expire
+        self._make_sure = make_sure
 
     async def put(
-        self, name: str, record: Record, *, expected: int, deadline: Deadline, within: str | None = None
+        self,
+        name: str,
+        record: Record,
+        *,
+        expected: int,
+        deadline: Deadline,
+        within: str | None = None,
+        is_new: bool = False,
     ) -> Landed | Refused:
         """
         Store a value if the key, or everything `within`, is at the sequence `expected`.
@@ -79,6 +99,7 @@ class Committing:
             expected: The sequence that must still be the last; 0 for none.
             deadline: When to give up.
             within: A subject filter that the condition is about, instead of the key alone.
+            is_new: Whether to mark it as the first value of its key.
 
         Raises:
             OutcomeUnknownError: sent, and the bucket could not be asked in time.
@@ -86,6 +107,8 @@ class Committing:
             AccessDeniedError: the credentials may not write the key.
         """
         headers = self._headers(name, expected, within)
+        if is_new:
+            headers[messages.NEW] = "1"
         described = headers | {messages.DESCRIPTION: messages.encode_description(record.description)}
         if messages.fits(described, record.value, self._value_cap):
             headers = described
@@ -111,12 +134,9 @@ class Committing:
         self, name: str, value: bytes, headers: dict[str, str], expected: int, deadline: Deadline
     ) -> Landed | Refused:
         subject = f"$KV.{self._bucket}.{name}"
-        operation = headers[messages.OPERATION]
-        is_value = messages.KV_OPERATION not in headers
         # A key that is known to be past the expected sequence never comes back to it: such a write
         # is sent only to hear what is there now, and cannot land, however its answer is lost.
         can_land = messages.EXPECTED_WITHIN in headers or self._marks.of(name).sequence <= expected
-        latest = self._marks.latest
         publishing = Publishing(
             self._wire,
             subject,
@@ -126,11 +146,24 @@ class Committing:
             key=name,
             unreachable="The bucket cannot be reached.",
             can_land=can_land,
+            before_again=partial(self._make_sure, name, 0 if messages.EXPECTED_WITHIN in headers else expected),
         )
+        try:
+            return await self._until_settled(publishing, name, headers, expected, deadline)
+        except MadeAnew:
+            if publishing.may_have_landed:
+                raise OutcomeUnknownError(name) from None
+            raise
+
+    async def _until_settled(
+        self, publishing: Publishing, name: str, headers: dict[str, str], expected: int, deadline: Deadline
+    ) -> Landed | Refused:
+        latest = self._marks.latest
         while True:
             answer = await publishing.answer()
             if answer.error is None:
-                self._marks.raise_to(name, answer.seq, operation, is_value=is_value)
+                is_value = messages.KV_OPERATION not in headers
+                self._marks.raise_to(name, answer.seq, headers[messages.OPERATION], is_value=is_value)
                 return Landed(answer.seq)
             if answer.error.is_conflict:
                 settled = await self._settle(
@@ -174,7 +207,7 @@ class Committing:
         if is_of_key and expected == (current.sequence if current is not None else 0):
             # A write in flight was in the way, and came to nothing; or ours never arrived.
             return None
-        if not may_have_landed or _another_took_its_place(current, expected, latest, is_of_key=is_of_key):
+        if not may_have_landed or _another_came_first(current, expected, latest, is_of_key=is_of_key):
             return Refused(current)
         if current is not None and current.previous == headers[messages.OPERATION]:
             # Ours landed, and one who had read it has replaced it since.
@@ -182,16 +215,16 @@ class Committing:
         raise OutcomeUnknownError(name)
 
 
-def _another_took_its_place(current: Message | None, expected: int, latest: int, *, is_of_key: bool) -> bool:
+def _another_came_first(current: Message | None, expected: int, latest: int, *, is_of_key: bool) -> bool:
     """Whether what the key holds proves that a lost try did not land, and never will."""
     if current is None:
         # The value that the key held was purged, by hand: perhaps it was ours.
         return not is_of_key
-    if current.sequence <= latest + 1:
+    if current.sequence <= max(latest, expected) + 1:
         # A lost try that landed would be between the two, and there is no sequence between them.
         return True
     if is_of_key:
         return current.expected == expected
-    # The condition was on the prefix: it fails for good once anything newer is there, and the
-    # key itself has not moved since.
-    return current.sequence <= expected
+    # The condition was on the prefix, and fails for good once anything newer is there. What is
+    # there now came in on the same one, or replaced what is older than a lost try could be.
+    return current.expected_within == expected or (current.expected is not None and current.expected <= expected)

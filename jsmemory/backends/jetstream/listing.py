@@ -42,11 +42,13 @@ class Row(msgspec.Struct, frozen=True):
     Attributes:
         sequence: Its stream sequence.
         is_value: False for a delete or expiry marker.
+        is_new: Whether it is marked as the first value of its key.
         description: From our header; None where another program wrote the value.
     """
 
     sequence: int
     is_value: bool
+    is_new: bool
     description: str | None
 
 
@@ -197,9 +199,9 @@ class _Inbox:
     async def receive(self, message: Msg) -> None:
         """Called by nats-py, one message after the other."""
         headers = message.headers or {}
-        status = headers.get("Status")
-        if status is not None:
-            self._status = status
+        if message.subject == self.subject:
+            # The server's own word; a header of that name in a message is another program's.
+            self._status = headers.get("Status")
             self._batch_ended.set()
             return
         # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
@@ -210,6 +212,7 @@ class _Inbox:
         listing.rows[message.subject[self._root_length :]] = Row(
             sequence,
             not messages.is_marker(headers),
+            messages.NEW in headers,
             None if description is None else messages.decode_description(description),
         )
         if sequence > listing.last:

@@ -54,3 +54,7 @@ class Marks:
             now = asyncio.get_running_loop().time()
             self._by_key[key] = Mark(sequence, operation, is_value, now)
         self.latest = max(self.latest, sequence)
+
+    def drop(self, key: str) -> None:
+        """The leader says that what was seen is gone without a trace."""
+        self._by_key.pop(key, None)

@@ -9,11 +9,15 @@ from urllib.parse import quote, unquote
 import msgspec
 from nats.aio.msg import Msg
 
+from jsmemory.entries import normalise_description
+
 # Short names: nats-py looks at every character of a header's name, in every message of a listing.
 OPERATION: Final = "Jsm-Op"
 """The id of the write that stored the message: how a lost acknowledgement is settled."""
 PREVIOUS: Final = "Jsm-Prev"
 """The id of the write whose value this one replaced, where the writer knew it."""
+NEW: Final = "Jsm-New"
+"""On the first value of a key in a replicated bucket, until it is replaced: see `capacity`."""
 DESCRIPTION: Final = "Jsm-Desc"
 """The description once more, percent-encoded: a listing needs no bodies."""
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -43,8 +47,10 @@ def encode_description(description: str) -> str:
 
 
 def decode_description(value: str) -> str:
-    """The description in a header value; never raises."""
-    return unquote(value, errors="replace") if "%" in value else value
+    """The description in a header value, one line whoever wrote it; never raises."""
+    if value.isascii() and "%" not in value:
+        return value
+    return normalise_description(unquote(value, errors="replace"))
 
 
 def fits(headers: Mapping[str, str], value: bytes, cap: int) -> bool:
@@ -66,6 +72,7 @@ class Message:
         operation: Our id of the write; where another program wrote it, when it was stored.
         previous: The id of the write that it replaced, "" where it is not known.
         expected: The sequence that it replaced, None where it is not known.
+        expected_within: The last sequence of its prefix that it was conditional on, None without.
     """
 
     sequence: int
@@ -73,19 +80,22 @@ class Message:
     operation: str = ""
     previous: str = ""
     expected: int | None = None
+    expected_within: int | None = None
 
     @classmethod
     def of(cls, sequence: int, headers: Mapping[str, str], value: bytes, stored_at: str) -> "Message":
         """Read a message from its headers, its body and what the server says of it."""
-        expected = headers.get(EXPECTED, "")
+        text = headers.get(EXPECTED, "")
+        expected = int(text) if text.isdecimal() else None
         # A condition on the whole prefix says nothing about what the key itself held.
-        of_key = EXPECTED_WITHIN not in headers and expected.isdecimal()
+        of_prefix = EXPECTED_WITHIN in headers
         return cls(
             sequence,
             None if is_marker(headers) else value,
             headers.get(OPERATION) or stored_at,
             headers.get(PREVIOUS, ""),
-            int(expected) if of_key else None,
+            None if of_prefix else expected,
+            expected if of_prefix else None,
         )
 
     @classmethod

@@ -5,12 +5,13 @@ It names the sequence that it follows, so it can be sent again without harm: it 
 most. What it cannot tell is whether a try that nobody answered was the one that landed.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
-from jsmemory.errors import AccessDeniedError, BackendUnavailableError, OutcomeUnknownError
+from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, OutcomeUnknownError
 
 _FIRST_TRY: Final = 1.0
 _LONGEST_TRY: Final = 4.0
@@ -31,6 +32,8 @@ class Publishing:
         key: What an open outcome is about.
         unreachable: What to say where no try reached anybody.
         can_land: False where the condition is known to fail: then it is sent for the answer only.
+        before_again: Called before a further try, and may raise to prevent it: what held when the
+            first one was sent may hold no longer.
 
     Attributes:
         may_have_landed: Whether a try was sent whose answer is unknown.
@@ -47,6 +50,7 @@ class Publishing:
         key: str,
         unreachable: str,
         can_land: bool = True,
+        before_again: Callable[[Deadline], Awaitable[None]] | None = None,
     ) -> None:
         self._wire = wire
         self._subject = subject
@@ -56,6 +60,7 @@ class Publishing:
         self._key = key
         self._unreachable = unreachable
         self._can_land = can_land
+        self._before_again = before_again
         self._try_for = _FIRST_TRY
         self.may_have_landed = False
 
@@ -106,3 +111,13 @@ class Publishing:
                 raise OutcomeUnknownError(self._key)
             raise BackendUnavailableError(f"{self._unreachable} Nothing was written.")
         await self._deadline.pause()
+        if self._before_again is not None:
+            await self._ask_before_again(self._before_again)
+
+    async def _ask_before_again(self, ask: Callable[[Deadline], Awaitable[None]]) -> None:
+        try:
+            await ask(self._deadline)
+        except BackendError:
+            if self.may_have_landed:
+                raise OutcomeUnknownError(self._key) from None
+            raise

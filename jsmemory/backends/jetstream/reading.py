@@ -12,7 +12,8 @@ import msgspec
 
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.backends.jetstream.leader import last_sequence
+from jsmemory.backends.jetstream.marks import Mark, Marks
 from jsmemory.backends.jetstream.messages import Message
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
@@ -24,8 +25,12 @@ _ONE_TRY: Final = 2.0
 class Doubt(Protocol):
     """What to do about an answer that contradicts what is known of the bucket."""
 
-    async def __call__(self, deadline: Deadline) -> None:
-        """Return if the bucket is the same as before; raise what ends the verb if it is not."""
+    async def __call__(self, deadline: Deadline, *, certain: bool = False) -> None:
+        """
+        Return if the bucket is the same as before; raise what ends the verb if it is not.
+
+        `certain` says that it cannot be, for who may not ask.
+        """
 
 
 class Reading:
@@ -61,7 +66,9 @@ class Reading:
         self._allows_direct = allows_direct
         self._doubt = doubt
 
-    async def newest(self, name: str, deadline: Deadline, *, at_least: int = 0) -> Message | None:
+    async def newest(
+        self, name: str, deadline: Deadline, *, at_least: int = 0, confirm: bool = False
+    ) -> Message | None:
         """
         The message that `name` holds, at the sequence of its mark or a later one.
 
@@ -69,6 +76,8 @@ class Reading:
             name: The key's name in the bucket.
             deadline: When to give up.
             at_least: A sequence that the caller knows the key to have reached.
+            confirm: Whether that there is no value has to be the leader's word: a replica that
+                lags says so of a value that was just stored.
 
         Returns:
             The message, which may be a marker; None where there is none.
@@ -76,8 +85,10 @@ class Reading:
         Raises:
             BackendUnavailableError: not to be had in time; old text is never given.
             AccessDeniedError: the credentials may not read the key.
+            MadeAnew: what is there belongs to another bucket of the same name.
         """
-        floor = max(at_least, self._marks.of(name).sequence)
+        mark = self._marks.of(name)
+        floor = max(at_least, mark.sequence)
         from_leader = not self._allows_direct
         while True:
             try:
@@ -87,32 +98,53 @@ class Reading:
             except NotDelivered:
                 # Nobody serves the bucket: it has no leader just now, or it is gone.
                 await self._doubt(deadline)
+                from_leader = from_leader or self._asks_leader
             except NotAnswered:
                 pass
             else:
+                cannot_lag = from_leader or not self._is_replicated
                 if message is not None and message.sequence >= floor:
-                    self._marks.saw(name, message)
-                    return message
-                if floor == 0:
-                    return None
-                if from_leader or not self._is_replicated:
-                    # This one cannot lag: the bucket was made anew, or an operator's compaction
-                    # took the marker that was known.
-                    await self._doubt(deadline)
+                    if message.sequence == mark.sequence and message.operation != mark.operation:
+                        await self._doubt(deadline, certain=True)
+                    if message.value is not None or cannot_lag or not confirm:
+                        self._marks.saw(name, message)
+                        return message
+                elif cannot_lag or (floor == 0 and not confirm):
+                    if floor > 0:
+                        # The bucket was made anew, or an operator's compaction took the marker.
+                        await self._doubt(deadline)
                     if message is None:
                         return None
-                from_leader = self._asks_leader
+                if self._asks_leader and not from_leader:
+                    from_leader = True
+                    continue
+                if not self._asks_leader and self._is_replicated:
+                    floor, confirm = await self._floor_of_leader(name, mark, floor, deadline), False
             if deadline.has_passed:
                 raise BackendUnavailableError("The bucket did not show its newest value in time.")
             await deadline.pause()
 
+    async def _floor_of_leader(self, name: str, mark: Mark, floor: int, deadline: Deadline) -> int:
+        """How far the leader says that the key has come, asked by who may ask for nothing else."""
+        try:
+            last = await last_sequence(self._wire, f"$KV.{self._bucket}.{name}", None, deadline)
+        except Denied:
+            return floor
+        if last < mark.sequence:
+            if last > 0 or mark.is_value:
+                await self._doubt(deadline, certain=True)
+            # A marker that was compacted.
+            self._marks.drop(name)
+        return last
+
     async def _ask_anyone(self, name: str, deadline: Deadline) -> Message | None:
         subject = self._wire.api_subject(f"DIRECT.GET.KV_{self._bucket}.$KV.{self._bucket}.{name}")
         answer = await self._wire.request(subject, b"", timeout=deadline.at_most(_ONE_TRY))
-        status = (answer.headers or {}).get("Status")
-        if status is not None and status != "404":
+        message = Message.from_direct_get(answer)
+        # A status of the server's own comes without a message; one with it is another program's header.
+        if message is None and (answer.headers or {}).get("Status") != "404":
             raise NotAnswered
-        return Message.from_direct_get(answer)
+        return message
 
     async def _ask_leader(self, name: str, deadline: Deadline) -> Message | None:
         asked = msgspec.json.encode({"last_by_subj": f"$KV.{self._bucket}.{name}"})
