@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from jsmemory.backends.jetstream.permissions import WorkerPermissions
     from jsmemory.backends.jetstream.recipe import BucketRecipe
     from jsmemory.connecting import connect
+    from jsmemory.examining import Check, Report, Verdict, examine_bucket, examine_directory
     from jsmemory.journal.file import FileJournal
     from jsmemory.journal.jetstream import JetStreamJournal
     from jsmemory.journal.jetstream.recipe import StreamRecipe
@@ -100,6 +101,7 @@ __all__ = [
     "BucketNotFoundError",
     "BucketRecipe",
     "BucketUnfitError",
+    "Check",
     "Comparison",
     "Configuration",
     "Deviation",
@@ -130,6 +132,7 @@ __all__ = [
     "Outcome",
     "OutcomeUnknownError",
     "ReadOnlyStoreError",
+    "Report",
     "RequestError",
     "Run",
     "RunClaimedError",
@@ -147,11 +150,14 @@ __all__ = [
     "StreamRecipe",
     "StreamUnfitError",
     "UnknownBackendError",
+    "Verdict",
     "WorkerPermissions",
     "apply_recipe",
     "compare_recipe",
     "connect",
     "copy_entries",
+    "examine_bucket",
+    "examine_directory",
     "export_archive",
     "import_archive",
     "import_folder",
@@ -161,6 +167,7 @@ __all__ = [
 
 _LAZY: Final = {
     "BucketRecipe": "jsmemory.backends.jetstream.recipe",
+    "Check": "jsmemory.examining",
     "Comparison": "jsmemory.provisioning",
     "Configuration": "jsmemory.opening",
     "Deviation": "jsmemory.provisioning",
@@ -175,14 +182,18 @@ _LAZY: Final = {
     "Moved": "jsmemory.moving",
     "MovingReport": "jsmemory.moving",
     "Outcome": "jsmemory.moving",
+    "Report": "jsmemory.examining",
     "Run": "jsmemory.running",
     "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
     "StreamRecipe": "jsmemory.journal.jetstream.recipe",
     "WorkerPermissions": "jsmemory.backends.jetstream.permissions",
+    "Verdict": "jsmemory.examining",
     "apply_recipe": "jsmemory.provisioning",
     "compare_recipe": "jsmemory.provisioning",
     "connect": "jsmemory.connecting",
+    "examine_bucket": "jsmemory.examining",
+    "examine_directory": "jsmemory.examining",
     "copy_entries": "jsmemory.moving",
     "export_archive": "jsmemory.moving",
     "import_archive": "jsmemory.moving",

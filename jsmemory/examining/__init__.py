@@ -1,1 +1,15 @@
-"""Looking at a bucket, or at a directory, as a doctor would."""
+"""
+Looking at a bucket, or at a directory, as a doctor would: everything, and changing nothing.
+
+`bucket` and `directory` go through it, each subject in a room of its own: how it is set up
+(`configuration`), who holds it (`holding`), how much room there is (`headroom`, `disk`), what
+the credentials may do (`rights`), what lies in it (`census`, counted by `walking` or
+`sampling`), who reads it (`consumers`), the clocks (`clock`), and what servers tell on their
+own pages (`monitoring`). A `report` is what comes of it.
+"""
+
+from jsmemory.examining.bucket import examine_bucket
+from jsmemory.examining.directory import examine_directory
+from jsmemory.examining.report import Check, Report, Verdict
+
+__all__ = ["Check", "Report", "Verdict", "examine_bucket", "examine_directory"]

@@ -23,6 +23,7 @@ VERBS = (
     "run",
     "runs",
     "server",
+    "doctor",
     "provision",
     "permissions",
     "demo",

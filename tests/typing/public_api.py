@@ -20,6 +20,7 @@ from jsmemory import (
     BucketNotFoundError,
     BucketRecipe,
     BucketUnfitError,
+    Check,
     Comparison,
     Configuration,
     Deviation,
@@ -50,6 +51,7 @@ from jsmemory import (
     Outcome,
     OutcomeUnknownError,
     ReadOnlyStoreError,
+    Report,
     RequestError,
     Run,
     RunClaimedError,
@@ -67,11 +69,14 @@ from jsmemory import (
     StreamRecipe,
     StreamUnfitError,
     UnknownBackendError,
+    Verdict,
     WorkerPermissions,
     apply_recipe,
     compare_recipe,
     connect,
     copy_entries,
+    examine_bucket,
+    examine_directory,
     export_archive,
     import_archive,
     import_folder,
@@ -145,6 +150,14 @@ async def run_and_resume(client: Client, store: Store) -> None:
         async for record in journal.history("night"):
             assert_type(record, HostRecord)
         assert_type(await journal.runs(), tuple[RunLine, ...])
+
+
+async def examine(client: Client) -> Verdict:
+    report = await examine_bucket(client, "team", "alice", monitors=["http://localhost:8222"], write_probe=True)
+    assert_type(report, Report)
+    assert_type(report.checks, tuple[Check, ...])
+    assert_type(report.findings, tuple[Finding, ...])
+    return (await examine_directory(Path("notes"), read_only=True)).verdict
 
 
 async def provision(client: Client) -> str:

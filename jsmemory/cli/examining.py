@@ -1,0 +1,145 @@
+"""``jsmemory doctor``: whether memory is safe where it is, and what to do where it is not."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import jsmemory
+from jsmemory import Report, Verdict
+from jsmemory.cli import screen
+from jsmemory.cli.choosing import CONNECT_S, FILE, Chosen, choose
+from jsmemory.cli.exits import ExitCode, UsageRefused
+from jsmemory.cli.options import IDENTITY_VARIABLE, Choice
+from jsmemory.cli.waiting import wait_for
+
+EXAMPLES: Final = (
+    "jsmemory doctor --bucket team",
+    "jsmemory doctor --bucket team --monitor http://n1:8222 --monitor http://n2:8222 --monitor http://n3:8222",
+    "jsmemory doctor --bucket team --identity alice --write-probe --json",
+    "jsmemory doctor --directory ./memory --prefix alice",
+)
+
+CODES: Final = {
+    Verdict.OK: ExitCode.OK,
+    Verdict.UNKNOWN: ExitCode.OK,
+    Verdict.ADVICE: ExitCode.OK,
+    Verdict.WARNING: ExitCode.FINDINGS,
+    Verdict.DENIED: ExitCode.BACKEND,
+    Verdict.UNANSWERED: ExitCode.BACKEND,
+    Verdict.FAULT: ExitCode.SETUP,
+}
+"""How the command ends when the worst check came out so."""
+
+_STYLES: Final = {
+    Verdict.OK: "green",
+    Verdict.UNKNOWN: "dim",
+    Verdict.ADVICE: "cyan",
+    Verdict.WARNING: "yellow",
+}
+_WORST_STYLE: Final = "bold red"
+
+
+def examine(
+    choice: Choice,
+    monitor: Annotated[
+        list[str] | None,
+        typer.Option("--monitor", metavar="URL", help="The monitoring page of a server; once for each of them."),
+    ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Go through everything that is stored, however much it is.")
+    ] = False,
+    write_probe: Annotated[
+        bool, typer.Option("--write-probe", help="Write one entry, and delete it. Else nothing is written.")
+    ] = False,
+) -> None:
+    """
+    Look at everything that decides whether memory is safe; each finding comes with its cure.
+
+    With --prefix or --identity the notes of one agent are looked at, and the rights that it
+    needs; without, the bucket as its operator sees it. A large bucket is sampled.
+
+    The exit code is that of the worst: 0 fine, or with advice only; 6 something to mend, and
+    the store can be used; 3 a right is missing, or nobody answers; 5 memories are lost or refused.
+    """
+    report = wait_for(_examine(choice, monitor or [], thorough=thorough, write_probe=write_probe))
+    if choice.as_json:
+        screen.put_json(_plain(report))
+    else:
+        _draw(report)
+    if code := CODES[report.verdict]:
+        raise typer.Exit(code)
+
+
+async def _examine(choice: Choice, monitors: list[str], *, thorough: bool, write_probe: bool) -> Report:
+    chosen = choose(choice)
+    options = chosen.configuration.options
+    how: dict[str, Any] = {
+        "thorough": thorough,
+        "read_only": chosen.configuration.read_only,
+        "write_probe": write_probe,
+    }
+    prefix = options.get("prefix")
+    if not isinstance(prefix, str):
+        # An operator who names nobody means the bucket, and not the notes of whoever is called "default".
+        prefix = choice.identity if choice.identity is not None else os.environ.get(IDENTITY_VARIABLE) or None
+    if chosen.is_jetstream:
+        async with jsmemory.connect(
+            choice.context, choice.server, name="jsmemory doctor", first_connect_timeout=CONNECT_S
+        ) as nats:
+            api_prefix = options.get("api_prefix")
+            return await jsmemory.examine_bucket(
+                nats, chosen.bucket or "", prefix, monitors=monitors, api_prefix=api_prefix, **how
+            )
+    if chosen.configuration.backend not in (None, FILE):
+        raise UsageRefused("Only buckets and directories can be examined. Name one: --bucket NAME, --directory DIR.")
+    if monitors:
+        raise UsageRefused("A directory has no servers to look at. Leave out --monitor.")
+    return await jsmemory.examine_directory(_directory(chosen), choice.who if prefix is None else prefix, **how)
+
+
+def _directory(chosen: Chosen) -> Path:
+    written = Path(str(chosen.configuration.options.get("directory", "")))
+    try:
+        return chosen.base_dir / written.expanduser()
+    except RuntimeError:
+        raise UsageRefused("The directory begins with the home of nobody. Write it out.") from None
+
+
+def _draw(report: Report) -> None:
+    if not screen.is_terminal():
+        for check in report.checks:
+            screen.put(f"{check.verdict}\t{check.name}\t{screen.one_line(check.said)}\n")
+    else:
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for check in report.checks:
+            style = _STYLES.get(check.verdict, _WORST_STYLE)
+            table.add_row(Text(check.verdict, style), Text(check.name), Text(screen.one_line(check.said)))
+        screen.draw(table)
+    for finding in report.findings:
+        screen.put(f"\n{screen.one_line(finding.problem)}\n    {screen.one_line(finding.cure)}\n")
+    if not report.findings:
+        screen.talk("Nothing was found.")
+
+
+def _plain(report: Report) -> dict[str, Any]:
+    return {
+        "backend": report.backend,
+        "location": report.location,
+        "verdict": report.verdict,
+        "checks": [
+            {
+                "check": check.name,
+                "verdict": check.verdict,
+                "said": check.said,
+                "findings": [
+                    {"code": finding.code, "problem": finding.problem, "cure": finding.cure}
+                    for finding in check.findings
+                ],
+            }
+            for check in report.checks
+        ],
+    }

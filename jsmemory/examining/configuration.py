@@ -1,0 +1,96 @@
+"""How a bucket is set up: what preflight refuses, and what it only has an opinion about."""
+
+from collections.abc import Iterator
+
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX, StreamFacts
+from jsmemory.backends.jetstream.preflight import examine
+from jsmemory.examining.answers import Described
+from jsmemory.examining.report import Check, Verdict, found, ok, unknown
+
+_SECOND = 1_000_000_000
+_LONG_WINDOW = 3600 * _SECOND
+
+
+def edit(bucket: str, described: Described, kv_flag: str, stream_flag: str) -> str:
+    """
+    The command that changes one setting and no other.
+
+    ``nats kv edit`` needs no terminal, and turns roll-ups on: where somebody has turned them
+    off, it is ``nats stream edit``, which asks on one.
+    """
+    if described.config.allow_rollup_hdrs:
+        return f"nats kv edit {bucket} {kv_flag}"
+    return f"nats stream edit {STREAM_PREFIX}{bucket} {stream_flag} --force"
+
+
+def configuration(facts: StreamFacts, described: Described, *, max_payload: int, api_level: int | None) -> list[Check]:
+    """What is to be said of a bucket's settings, and of the server's."""
+    findings = examine(facts, max_payload=max_payload, api_level=api_level)
+    if findings:
+        words = f"it would lose or refuse entries: {len(findings)} reason{'s' if len(findings) > 1 else ''}"
+        first = Check("configuration", Verdict.FAULT, words, findings)
+    else:
+        first = ok("configuration", "no TTL, on disk, takes every legal entry")
+    if api_level is None:
+        first = first if findings else unknown("configuration", f"{first.said}; the server's release was not told")
+    return [first, *_opinions(facts.bucket, described)]
+
+
+def _opinions(bucket: str, described: Described) -> Iterator[Check]:
+    config = described.config
+    yield _rollups(bucket, described)
+    if config.allow_direct:
+        yield ok("direct_reads", "on")
+    else:
+        yield found(
+            "direct_reads",
+            Verdict.ADVICE,
+            "direct_reads_off",
+            "Direct reads are off: every read asks the leader, with a right that shows all keys of the bucket.",
+            f"nats stream edit {STREAM_PREFIX}{bucket} --allow-direct --force",
+        )
+    if config.republish:
+        yield found(
+            "copies",
+            Verdict.ADVICE,
+            "bucket_republished",
+            "Every memory is published once more, to whoever subscribes.",
+            f"nats stream edit {STREAM_PREFIX}{bucket} --no-republish --force",
+        )
+    if config.max_msgs_per_subject == 1:
+        yield ok("history", "one value a key")
+    else:
+        kept = "all values" if config.max_msgs_per_subject < 1 else f"{config.max_msgs_per_subject} values"
+        yield found(
+            "history",
+            Verdict.ADVICE,
+            "history_kept",
+            f"The bucket keeps {kept} of a key: text that agents have replaced or deleted can still be read.",
+            edit(bucket, described, "--history=1", "--max-msgs-per-subject=1"),
+        )
+    window = f"{config.duplicate_window / _SECOND:g} s"
+    if config.duplicate_window <= _LONG_WINDOW:
+        yield ok("duplicate_window", f"{window}; nothing here relies on it")
+    else:
+        yield found(
+            "duplicate_window",
+            Verdict.ADVICE,
+            "duplicate_window_long",
+            f"The server remembers ids of messages for {window}, which takes memory, and nothing here relies on it.",
+            f"nats stream edit {STREAM_PREFIX}{bucket} --dupe-window=2m --force",
+        )
+
+
+def _rollups(bucket: str, described: Described) -> Check:
+    if not described.config.allow_rollup_hdrs:
+        return ok("roll_ups", "off")
+    # A server that places markers of its own turns them on again, without a word.
+    first = "--subject-del-markers-ttl=0s " if described.config.subject_delete_marker_ttl else ""
+    return found(
+        "roll_ups",
+        Verdict.ADVICE,
+        "roll_ups_allowed",
+        "One message with a roll-up header wipes the bucket, and whoever may write to it can send one.",
+        f"nats stream edit {STREAM_PREFIX}{bucket} {first}--no-allow-rollup --force",
+        said="on",
+    )

@@ -1,0 +1,110 @@
+"""How much room is left, up to each limit that would refuse an entry."""
+
+from collections.abc import Iterator
+
+from jsmemory.backends.jetstream.recipe import KIB, MAX_VALUE_SIZE, size
+from jsmemory.examining.answers import Account, Described
+from jsmemory.examining.configuration import edit
+from jsmemory.examining.report import Check, Verdict, found, ok
+
+NEARLY = 0.8
+"""Of a limit, from which on it is time to raise it."""
+
+SERVER_CONSUMERS = 1_000
+"""Consumers of a stream that servers since 2.15 allow where nobody says otherwise."""
+
+_MIB = KIB * KIB
+
+
+def headroom(bucket: str, described: Described, account: Account | None) -> list[Check]:
+    """
+    Bytes, messages and consumers against their limits.
+
+    Args:
+        bucket: Its name.
+        described: What the server says of its stream.
+        account: What it says of the account; None where the credentials may not ask.
+    """
+    return list(_checks(bucket, described, account))
+
+
+def _checks(bucket: str, described: Described, account: Account | None) -> Iterator[Check]:
+    config, state = described.config, described.state
+    message = config.max_msg_size if config.max_msg_size > 0 else MAX_VALUE_SIZE
+    if config.max_bytes > 0:
+        doubled = size(-(-2 * config.max_bytes // KIB) * KIB)
+        yield _bytes(
+            "bucket_bytes",
+            "bucket",
+            state.bytes,
+            config.max_bytes,
+            message,
+            edit(bucket, described, f"--max-bucket-size={doubled}", f"--max-bytes={doubled}"),
+        )
+    else:
+        yield ok("bucket_bytes", f"{_mib(state.bytes)}, and the bucket sets no limit")
+    if config.max_msgs > 0:
+        yield _count(
+            "bucket_messages",
+            "messages of the bucket",
+            state.messages,
+            config.max_msgs,
+            f"nats stream edit KV_{bucket} --max-msgs=-1 --force",
+        )
+    if account is not None:
+        tier = account.tier(config.num_replicas)
+        if tier.limits.max_storage > 0:
+            yield _bytes(
+                "account_bytes",
+                "account",
+                tier.storage,
+                tier.limits.max_storage,
+                message * config.num_replicas,
+                "raise max_file of the account's JetStream limits, or make room in it",
+            )
+        else:
+            yield ok("account_bytes", f"{_mib(tier.storage)}, and the account has no limit")
+    yield _count(
+        "consumers",
+        "consumers of the bucket",
+        state.consumer_count,
+        _consumers_allowed(described, account),
+        f"nats consumer ls KV_{bucket}, then remove those that nobody uses: nats consumer rm KV_{bucket} NAME --force",
+    )
+
+
+def _consumers_allowed(described: Described, account: Account | None) -> int:
+    limits = [described.config.max_consumers, SERVER_CONSUMERS]
+    if account is not None:
+        limits.append(account.tier(described.config.num_replicas).limits.max_consumers)
+    return min(limit for limit in limits if limit > 0)
+
+
+def _bytes(name: str, whose: str, used: int, limit: int, message: int, cure: str) -> Check:
+    said = f"{_mib(used)} of {_mib(limit)}"
+    if used + message > limit:
+        return found(
+            name,
+            Verdict.FAULT,
+            f"{whose}_full",
+            f"The {whose} is full: {said}, and not one more entry of the largest size fits.",
+            cure,
+        )
+    if used >= NEARLY * limit:
+        return found(name, Verdict.WARNING, f"{whose}_nearly_full", f"The {whose} is nearly full: {said}.", cure)
+    return ok(name, said)
+
+
+def _count(name: str, what: str, used: int, limit: int, cure: str) -> Check:
+    said = f"{used} of {limit}"
+    if used >= limit:
+        problem = f"There are {said} {what}: no more are let in."
+        return found(name, Verdict.FAULT, f"{name}_full", problem, cure)
+    if used >= NEARLY * limit:
+        problem = f"There are {said} {what}: soon no more are let in."
+        return found(name, Verdict.WARNING, f"{name}_nearly_full", problem, cure)
+    return ok(name, said)
+
+
+def _mib(count: int) -> str:
+    return f"{count / _MIB:,.1f} MiB"

@@ -1,0 +1,99 @@
+"""Who holds the bucket: replicas, their leader, and how they are."""
+
+from collections.abc import Iterator
+
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX
+from jsmemory.examining.answers import Described, Peer
+from jsmemory.examining.configuration import edit
+from jsmemory.examining.report import Check, Verdict, found, ok
+
+_SECOND = 1_000_000_000
+
+SILENT_FOR = 5 * _SECOND
+"""Nanoseconds after which a follower that says nothing counts as away; one that is there says so every second."""
+
+LAGGING = 1_000
+"""Messages that a follower may be behind."""
+
+
+def holding(bucket: str, described: Described) -> list[Check]:
+    """Replicas and leader, from what the leader itself says."""
+    return list(_checks(bucket, described))
+
+
+def _checks(bucket: str, described: Described) -> Iterator[Check]:
+    wanted, cluster = described.config.num_replicas, described.cluster
+    if wanted == 1:
+        yield _alone(bucket, described)
+    elif wanted % 2 == 0:
+        yield found(
+            "replicas",
+            Verdict.WARNING,
+            "replicas_even",
+            f"The bucket has {wanted} replicas: it survives no more crashes than with {wanted - 1}, and costs more.",
+            edit(bucket, described, f"--replicas={wanted + 1}", f"--replicas={wanted + 1}"),
+        )
+    else:
+        yield ok("replicas", f"{wanted}, and it goes on without {wanted // 2}")
+    if wanted > 1:
+        yield from _followers(bucket, wanted, cluster.leader, cluster.replicas)
+
+
+def _alone(bucket: str, described: Described) -> Check:
+    if described.cluster.name:
+        return found(
+            "replicas",
+            Verdict.WARNING,
+            "replicas_one",
+            "One server of the cluster holds the bucket: the others are of no use when it is gone.",
+            edit(bucket, described, "--replicas=3", "--replicas=3"),
+            said="1",
+        )
+    return found(
+        "replicas",
+        Verdict.ADVICE,
+        "replicas_one",
+        "One server holds the bucket: without it nobody remembers, and without its disk it is lost.",
+        "run a cluster of three servers, and make the bucket there with three replicas",
+        said="1",
+    )
+
+
+def _followers(bucket: str, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Iterator[Check]:
+    away = [peer.name for peer in followers if peer.offline or peer.active > SILENT_FOR]
+    missing = wanted - 1 - len(followers)
+    behind = [peer for peer in followers if peer.name not in away and (not peer.current or peer.lag > LAGGING)]
+    if away or missing > 0:
+        yield _away(bucket, wanted, away, len(away) + max(missing, 0))
+    elif behind:
+        most = max(peer.lag for peer in behind)
+        yield found(
+            "followers",
+            Verdict.WARNING,
+            "replica_behind",
+            f"{', '.join(peer.name for peer in behind)} is behind the leader by {most} messages: reads take longer.",
+            "wait, and look again; if it stays so, look at that server's disk and network",
+        )
+    else:
+        yield ok(
+            "followers", f"{leader or 'the leader'} leads, {', '.join(peer.name for peer in followers)} are current"
+        )
+
+
+def _away(bucket: str, wanted: int, names: list[str], gone: int) -> Check:
+    left = wanted // 2 - gone
+    if left < 0:
+        consequence = "no majority is left, and nothing can be written."
+    elif left == 0:
+        consequence = "the next crash stops every write."
+    else:
+        consequence = f"{left} more may crash before writing stops."
+    return found(
+        "followers",
+        Verdict.UNANSWERED if left < 0 else Verdict.WARNING,
+        "majority_away" if left < 0 else "replica_away",
+        f"{gone} of {wanted} replicas {'is' if gone == 1 else 'are'} away: {consequence}",
+        f"start the servers again: {', '.join(names)}"
+        if names
+        else f"see where it is to be held: nats stream info {STREAM_PREFIX}{bucket}",
+    )

@@ -1,0 +1,159 @@
+"""
+Going through what a bucket holds, without the bodies and without keeping anything.
+
+As a listing does, with a consumer of the last message of each subject; but each message is
+given away at once, so that a million of them take no more memory than one batch, and the
+walk can end before the bucket does.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from jsmemory.backends.jetstream import messages, translate
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX
+from jsmemory.backends.jetstream.finishing import finish
+from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.examining.questions import Silence
+
+_BATCH: Final = 2048
+_FORGOTTEN_AFTER: Final = 30_000_000_000
+_SIZE: Final = "Nats-Msg-Size"
+# What the server puts on a message whose body it leaves out.
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """
+    The last message of one name.
+
+    Attributes:
+        name: In the bucket, with the prefix.
+        size: Bytes of its value.
+        is_marker: Whether it says that the key is gone.
+        is_described: Whether its header holds the description, as our own writes have it.
+    """
+
+    name: str
+    size: int
+    is_marker: bool
+    is_described: bool
+
+
+async def walk(
+    wire: Wire, bucket: str, token: str, receive: Callable[[Seen], None], *, at_most: int | None, patience: float
+) -> bool | Silence:
+    """
+    Give the last message of each name to `receive`, one after the other.
+
+    Args:
+        wire: The connection.
+        bucket: Its name.
+        token: The prefix; ``""`` for the whole bucket.
+        receive: Takes them; must not block.
+        at_most: After how many messages to stop, give or take a batch; None for no bound.
+        patience: Seconds to wait for the next message.
+
+    Returns:
+        Whether that were all of them; or why there is no answer.
+    """
+    stream, root = f"{STREAM_PREFIX}{bucket}", f"$KV.{bucket}."
+    subjects = f"{root}{token}.>" if token else f"{root}>"
+    name = secrets.token_hex(12)
+    config = {
+        "name": name,
+        "deliver_policy": "last_per_subject",
+        "ack_policy": "none",
+        "filter_subject": subjects,
+        "headers_only": True,
+        "inactive_threshold": _FORGOTTEN_AFTER,
+        "mem_storage": True,
+        "num_replicas": 1,
+    }
+    create = wire.api_subject(f"CONSUMER.CREATE.{stream}.{name}.{subjects}")
+    asked = msgspec.json.encode({"stream_name": stream, "config": config})
+    try:
+        reply = await finish(wire.request(create, asked, timeout=patience))
+        if translate.decode(reply.data).error is not None:
+            return Silence.UNREADABLE
+        inbox = _Inbox(wire, len(root), receive)
+        async with wire.subscription(inbox.subject, inbox.take):
+            return await inbox.pull_all(wire.api_subject(f"CONSUMER.MSG.NEXT.{stream}.{name}"), at_most, patience)
+    except Denied:
+        return Silence.DENIED
+    except NotDelivered:
+        return Silence.NOBODY
+    except NotAnswered:
+        return Silence.LATE
+    finally:
+        # Where it fails, the server forgets the consumer by itself.
+        with suppress(NotAnswered, NotDelivered, Denied):
+            await finish(wire.request(wire.api_subject(f"CONSUMER.DELETE.{stream}.{name}"), b"", timeout=1))
+
+
+class _Inbox:
+    """Takes in what the consumer delivers."""
+
+    def __init__(self, wire: Wire, root_length: int, receive: Callable[[Seen], None]) -> None:
+        self.subject = wire.connection.new_inbox()
+        self._wire = wire
+        self._root_length = root_length
+        self._receive = receive
+        self._received = 0
+        self._is_at_end = False
+        self._batch_ended = asyncio.Event()
+
+    async def take(self, message: Any) -> None:
+        """Called by nats-py, one message after the other."""
+        headers = message.headers or {}
+        if "Status" in headers:
+            self._is_at_end = headers["Status"] == "404"
+            self._batch_ended.set()
+            return
+        self._received += 1
+        size = headers.get(_SIZE, "0")
+        self._receive(
+            Seen(
+                message.subject[self._root_length :],
+                int(size) if size.isdecimal() else 0,
+                messages.is_marker(headers),
+                messages.DESCRIPTION in headers,
+            )
+        )
+        if self._received % _BATCH == 0:
+            self._batch_ended.set()
+
+    async def pull_all(self, subject: str, at_most: int | None, patience: float) -> bool:
+        """
+        Ask for batches until the server says that nothing is pending, or it is enough.
+
+        Raises:
+            NotAnswered: it stopped before the end.
+        """
+        request = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
+        while not self._is_at_end:
+            if at_most is not None and self._received >= at_most:
+                return False
+            before = self._received
+            self._batch_ended.clear()
+            waiting = self._wire.patience(subject)
+            await self._wire.send(subject, request, reply=self.subject)
+            await self._until_batch_ended(patience)
+            if self._received == before and not self._is_at_end:
+                waiting.raise_if_denied()
+                raise NotAnswered
+        return True
+
+    async def _until_batch_ended(self, patience: float) -> None:
+        received = -1
+        while received != self._received:
+            received = self._received
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._batch_ended.wait()
+                return

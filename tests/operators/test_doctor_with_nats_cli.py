@@ -1,0 +1,126 @@
+"""The doctor's cures, run by the real nats command line; collected as its neighbour for provisioning is."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory import Report, examine_bucket
+from jsmemory.examining.census import MANY_MARKERS, Census
+from jsmemory.examining.walking import Seen
+from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket
+
+LONGEST_S = 30.0
+Shell = Callable[[str, str], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A shell without a terminal, with `nats` on the path, that talks to a server."""
+    program = os.environ.get("NATS_CLI") or shutil.which("nats")
+    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "nats").symlink_to(Path(program).absolute())
+
+    def run(command: str, url: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["sh", "-c", command],
+            env={"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path), "NATS_URL": url},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+        )
+
+    return run
+
+
+async def nearly_full(nc: Client, bucket: str) -> None:
+    await make_bucket(nc, bucket, max_bytes=200_000)
+    await nc.jetstream().publish(f"$KV.{bucket}.alice.note", b"x" * 100_000)
+
+
+async def foreign_key(nc: Client, bucket: str) -> None:
+    await make_bucket(nc, bucket)
+    await nc.jetstream().publish(f"$KV.{bucket}.alice.a/b", b"text")
+
+
+async def long_history(nc: Client, bucket: str) -> None:
+    await make_bucket(nc, bucket, max_msgs_per_subject=5)
+
+
+Making = Callable[[Client, str], Awaitable[None]]
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (nearly_full, "bucket_full"),
+        (foreign_key, "foreign_keys"),
+        (long_history, "history_kept"),
+    ],
+)
+async def test_a_cure_mends_what_was_found(
+    nc: Client, bucket: str, nats_server: NatsServer, shell: Shell, make: Making, code: str
+) -> None:
+    """A command that does not help costs an operator the trust in all others."""
+    name = f"{bucket}-2"
+    await make(nc, name)
+    cure = cure_of(await examine_bucket(nc, name), code)
+    done = shell(cure.removeprefix("if nobody needs it: "), nats_server.url)
+    assert done.returncode == 0, done.stderr
+    assert code not in await codes_of(nc, name)
+
+
+async def test_what_is_left_of_deleted_keys_can_be_compacted(
+    bucket: str, nats_server: NatsServer, shell: Shell
+) -> None:
+    """That it spares young ones can only be said, since nobody can make an old one here."""
+    census = Census(None)
+    for number in range(MANY_MARKERS):
+        census.take(Seen(f"alice.gone{number}", 0, is_marker=True, is_described=False))
+    (finding,) = [each for check in census.checks(bucket, "") for each in check.findings]
+    done = shell(finding.cure.partition(";")[0], nats_server.url)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_a_consumer_that_was_left_behind_is_removed(
+    nc: Client, bucket: str, nats_server: NatsServer, shell: Shell
+) -> None:
+    """The command is printed for a name that somebody else has chosen."""
+    await nc.jetstream().add_consumer(f"KV_{bucket}", durable_name="left", ack_policy="none")  # type: ignore[arg-type]
+    done = shell(f"nats consumer rm KV_{bucket} {shlex.quote('left')} --force", nats_server.url)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_one_replica_becomes_three(
+    nats_cluster: NatsCluster, cluster_nc: Client, bucket: str, shell: Shell
+) -> None:
+    """It can be mended while agents use it."""
+    await make_bucket(cluster_nc, bucket, replicas=1)
+    async with asyncio.timeout(LONGEST_S):
+        while "replicas_one" not in await codes_of(cluster_nc, bucket):
+            await asyncio.sleep(0.1)
+    done = shell(cure_of(await examine_bucket(cluster_nc, bucket), "replicas_one"), nats_cluster.urls[0])
+    assert done.returncode == 0, done.stderr
+    async with asyncio.timeout(LONGEST_S):
+        while await codes_of(cluster_nc, bucket) & {"replicas_one", "replica_away", "replica_behind"}:
+            await asyncio.sleep(0.1)
+
+
+async def codes_of(nc: Client, bucket: str) -> set[str]:
+    """What is found, in words for programs."""
+    return {finding.code for finding in (await examine_bucket(nc, bucket)).findings}
+
+
+def cure_of(report: Report, code: str) -> str:
+    """The cure of one finding."""
+    (finding,) = [each for each in report.findings if each.code == code]
+    return finding.cure
