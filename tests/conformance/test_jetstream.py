@@ -47,10 +47,6 @@ class LeastPrivilege(JetStreamHarness):
         Gap("scopes/a_snapshot_carries_the_authority_to_another_process", ENDS_WITH_THE_STORE),
         Gap("scopes/a_snapshot_knows_no_later_change", ENDS_WITH_THE_STORE),
         Gap("drivers/the_realm_is_the_keyspaces", ENDS_WITH_THE_STORE),
-        Gap(
-            "realms/a_store_that_was_open_goes_on_in_a_keyspace_made_anew",
-            "who may not ask takes a bucket that was made anew for one that lags, and gives no old text: it waits",
-        ),
     )
 
     def __init__(self, server_with_users: NatsServer) -> None:
