@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -57,6 +58,16 @@ class Grounds:
             url, user=worker.worker, password=SECRET, inbox_prefix=worker.inbox_prefix.encode(), name=worker.worker
         )
 
+    def connection(self, url: str, worker: WorkerPermissions) -> AbstractAsyncContextManager[Any]:
+        """The supervised connection that the worker's host is told to make."""
+        return connect(
+            servers=url,
+            user=worker.worker,
+            password=SECRET,
+            inbox_prefix=worker.inbox_prefix,
+            jetstream_api_prefix=worker.api_prefix,
+        )
+
     @asynccontextmanager
     async def store(
         self, url: str, worker: WorkerPermissions, *, bare: bool = False, write_budget: float = 15
@@ -68,13 +79,7 @@ class Grounds:
                     client, **worker.options, api_prefix=worker.api_prefix, write_budget=write_budget
                 )
             return
-        async with connect(
-            servers=url,
-            user=worker.worker,
-            password=SECRET,
-            inbox_prefix=worker.inbox_prefix,
-            jetstream_api_prefix=worker.api_prefix,
-        ) as connection:
+        async with self.connection(url, worker) as connection:
             yield await JetStreamStore.bind(connection, **worker.options, write_budget=write_budget)
 
     async def use_whole(self, store: JetStreamStore) -> None:

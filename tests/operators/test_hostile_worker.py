@@ -32,7 +32,7 @@ KNOWN_ID: Final = "an-id-that-was-guessed"
 LIMITS: Final = {"max_bytes": 2_000_000, "max_consumers": 100}
 """Of a bucket: small, so that it is soon full."""
 
-_ANSWER_S: Final = 0.3
+_ANSWER_S: Final = 1.0
 _TAKES_EFFECT_S: Final = 0.15
 
 
@@ -42,13 +42,13 @@ class Hostile:
     A worker that is up to no good.
 
     Attributes:
-        nats: A connection with its credentials.
+        nats: A connection with its credentials, which tells a denial at once.
         worker: What it was given.
         victim: The prefix that it is after.
         seen: Everything that it got to see.
     """
 
-    nats: Client
+    nats: Any
     worker: WorkerPermissions
     victim: str
     seen: list[bytes] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Hostile:
         await self.takes_effect()
 
     async def takes_effect(self) -> None:
-        await self.nats.flush()
+        await self.nats.client.flush()
         await asyncio.sleep(_TAKES_EFFECT_S)
 
     def _see(self, message: Msg) -> None:
@@ -288,8 +288,10 @@ async def use_wildcards(hostile: Hostile) -> None:
 
 @attack("the trace of a message is sent to a foreign key")
 async def trace_to_a_foreign_key(hostile: Hostile) -> None:
-    for destination in (f"{hostile.theirs}.k", SERVICE, "$JS.API.STREAM.PURGE.KV_team"):
-        await hostile.ask(f"{hostile.own}.k", b"{}", {"Nats-Trace-Dest": destination})
+    destinations = (f"{hostile.theirs}.k", SERVICE, "$JS.API.STREAM.PURGE.KV_team")
+    await asyncio.gather(
+        *(hostile.ask(f"{hostile.own}.k", b"{}", {"Nats-Trace-Dest": destination}) for destination in destinations)
+    )
     await hostile.takes_effect()
 
 
@@ -452,9 +454,9 @@ async def scene(
         operator = await stack.enter_async_context(grounds.operator(server.url, victim))
         them = Victim(operator, victim)
         await them.settle()
-        store = await stack.enter_async_context(grounds.store(server.url, victim, write_budget=1))
-        client = await stack.enter_async_context(grounds.bare(server.url, hostile))
-        yield Hostile(client, hostile, victim.prefix), them, store
+        store = await stack.enter_async_context(grounds.store(server.url, victim, write_budget=3))
+        connection = await stack.enter_async_context(grounds.connection(server.url, hostile))
+        yield Hostile(connection, hostile, victim.prefix), them, store
 
 
 FORGERIES: Final = (answer_to_a_foreign_key, pull_to_purge, answer_to_delete)
