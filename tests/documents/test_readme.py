@@ -74,11 +74,13 @@ def test_the_configuration_snippet_is_legal() -> None:
     assert configuration.backend == "jetstream"
 
 
-def test_the_commands_for_files_run_one_after_the_other(tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("make all\n")
-    (block,) = [block for block in snippets("sh") if "jsmemory write" in block]
-    for line in block.splitlines():
-        run([sys.executable, "-m", "jsmemory.cli", *shlex.split(line)[1:]], tmp_path)
+@pytest.mark.parametrize("words", ["jsmemory write", "jsmemory run"])
+def test_the_commands_for_files_run_as_they_stand(tmp_path: Path, words: str) -> None:
+    """Pasted into an empty folder, by somebody who has read no further."""
+    (block,) = [block for block in snippets("sh") if words in block]
+    command = f'jsmemory() {{ {shlex.quote(sys.executable)} -m jsmemory.cli "$@"; }}\n{block}'
+    printed = run(["bash", "-euo", "pipefail", "-c", command], tmp_path)
+    assert printed
 
 
 def test_the_line_that_makes_a_bucket_is_the_one_that_the_code_prints() -> None:
