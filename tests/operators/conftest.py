@@ -40,7 +40,7 @@ class Grounds:
         return ServerSettings(extra=accounts_for(workers) + extra)
 
     @asynccontextmanager
-    async def server(self, *workers: WorkerPermissions, **stream: object) -> AsyncIterator[NatsServer]:
+    async def server(self, *workers: WorkerPermissions, **stream: Any) -> AsyncIterator[NatsServer]:
         """One server with these workers, and the buckets made that they need."""
         async with embedded_server(settings=self.settings(workers)) as server:
             for operator, bucket in {(operator_of(worker), worker.bucket) for worker in workers}:

@@ -72,7 +72,7 @@ class Hostile:
         """Send a request; None where it was refused, or nobody answered."""
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         try:
-            answer = await self.nats.request(subject, body, _ANSWER_S, headers=headers)
+            answer: Msg = await self.nats.request(subject, body, _ANSWER_S, headers=headers)
         except (nats.errors.Error, OSError):
             return None
         self._see(answer)
@@ -336,7 +336,7 @@ async def listen_to_everything(hostile: Hostile) -> None:
 
 @attack("asking the API for what is not granted")
 async def ask_the_api(hostile: Hostile) -> None:
-    requests = (
+    requests: tuple[tuple[str, dict[str, Any]], ...] = (
         ("STREAM.INFO.KV_team", {"subjects_filter": ">"}),
         ("STREAM.MSG.GET.KV_team", {"last_by_subj": f"{hostile.theirs}.k"}),
         ("DIRECT.GET.KV_team", {"multi_last": ["$KV.team.>"]}),
