@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 import jsmemory
-from jsmemory import Configuration, Store, open_store
-from jsmemory.cli.exits import UsageRefused
+from jsmemory import Configuration, InvalidOptionsError, Store, UnknownBackendError, open_store
+from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice
 
 CONFIGURATION_FILE: Final = "jsmemory.yaml"
@@ -21,6 +21,9 @@ _MAX_BYTES: Final = 65_536
 
 CONNECT_S: Final = 5.0
 """Somebody sits there and waits."""
+
+_UNKNOWN: Final = "is not known"
+"""How an option is refused that the backend does not have."""
 
 FILE: Final = "file"
 JETSTREAM: Final = "jetstream"
@@ -34,10 +37,12 @@ class Chosen:
     Attributes:
         configuration: For `open_store`.
         base_dir: What a relative directory in it counts from.
+        file: Where the configuration was read from, if it was.
     """
 
     configuration: Configuration
     base_dir: Path
+    file: Path | None = None
 
     @property
     def is_jetstream(self) -> bool:
@@ -57,9 +62,9 @@ def choose(choice: Choice) -> Chosen:
 
     Raises:
         UsageRefused: the configuration file that was named cannot be read, or two options exclude each other.
-        InvalidOptionsError: the configuration is wrong.
+        SetupRefused: the configuration is wrong; names its file.
     """
-    configured, base_dir = _configured(choice)
+    configured, file = _configured(choice)
     backend = choice.backend or _implied(choice) or configured.backend
     if backend is None and not configured.options:
         backend = FILE
@@ -79,7 +84,30 @@ def choose(choice: Choice) -> Chosen:
         raise UsageRefused("No bucket is named. Name one: --bucket NAME.")
     read_only = configured.read_only or choice.read_only
     changes: dict[str, Any] = {"backend": backend, "options": options, "read_only": read_only}
-    return Chosen(msgspec.structs.replace(configured, **changes), base_dir)
+    return Chosen(msgspec.structs.replace(configured, **changes), file.parent if file else Path(), file)
+
+
+def check(chosen: Chosen, choice: Choice) -> None:
+    """
+    Check what the backend is told, before anything is connected to, opened or made.
+
+    Raises:
+        SetupRefused: an option is wrong; names the flag or the file that it comes from.
+    """
+    try:
+        chosen.configuration.check(choice.who)
+    except InvalidOptionsError as error:
+        field = error.option.removeprefix("options.")
+        backend = chosen.configuration.backend or FILE
+        if getattr(choice, field, None) is None:
+            raise SetupRefused(f"{_of(chosen.file)}{error}", error.code) from None
+        if error.problem == _UNKNOWN:
+            words = f"The backend {backend} takes no --{field}. Leave out one of the two."
+        else:
+            words = f"--{field} {error.problem}. {error.remedy}"
+        raise SetupRefused(words, error.code) from None
+    except UnknownBackendError as error:
+        raise SetupRefused(f"{_of(None if choice.backend else chosen.file)}{error}", error.code) from None
 
 
 @asynccontextmanager
@@ -88,7 +116,7 @@ async def chosen_store(choice: Choice) -> AsyncIterator[Store]:
     Open the store that was chosen, with a connection where it needs one.
 
     Raises:
-        UsageRefused, and what `open_store` and `connect` raise.
+        Refused: by `choose` and `check`; and what `open_store` and `connect` raise.
     """
     async with opened_store(choose(choice), choice) as store:
         yield store
@@ -104,8 +132,9 @@ async def opened_store(chosen: Chosen, choice: Choice) -> AsyncIterator[Store]:
         choice: Who remembers, and how to connect.
 
     Raises:
-        What `open_store` and `connect` raise.
+        SetupRefused: an option is wrong; and what `open_store` and `connect` raise.
     """
+    check(chosen, choice)
     where: Mapping[str, Any] = {"identity": choice.who, "base_dir": chosen.base_dir}
     if chosen.is_jetstream or (choice.backend not in (None, FILE) and (choice.server or choice.context)):
         # Named here and not above: who keeps files has no need of NATS, nor the time to load it.
@@ -126,7 +155,7 @@ def _implied(choice: Choice) -> str | None:
     return FILE if choice.directory is not None else None
 
 
-def _configured(choice: Choice) -> tuple[Configuration, Path]:
+def _configured(choice: Choice) -> tuple[Configuration, Path | None]:
     path = choice.config or Path(CONFIGURATION_FILE)
     try:
         with path.open("rb") as file:
@@ -134,7 +163,16 @@ def _configured(choice: Choice) -> tuple[Configuration, Path]:
     except FileNotFoundError:
         if choice.config is not None:
             raise UsageRefused(f"There is no file {path}. Name one that exists: --config FILE.") from None
-        return Configuration(), Path()
+        return Configuration(), None
     except (OSError, UnicodeDecodeError):
         raise UsageRefused(f"The file {path} cannot be read as text. Name another: --config FILE.") from None
-    return Configuration.of(text), path.parent
+    if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
+        raise SetupRefused(f"The configuration file {path} is empty. Say in it what it configures, or remove it.")
+    try:
+        return Configuration.of(text), path
+    except InvalidOptionsError as error:
+        raise SetupRefused(f"{_of(path)}{error}", error.code) from None
+
+
+def _of(file: Path | None) -> str:
+    return "" if file is None else f"In {file}: "

@@ -38,13 +38,52 @@ MEANINGS: Final = {
 """Each code in words, for the help."""
 
 
-class UsageRefused(Exception):
+class Refused(Exception):
+    """
+    A command cannot do what it was asked for.
+
+    Args:
+        message: One line that ends with the remedy. It may name a file that the user typed.
+        exit_code: What the command ends with.
+        code: What a program is told.
+        retryable: Whether the same command may succeed later.
+    """
+
+    def __init__(self, message: str, exit_code: ExitCode, code: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.code = code
+        self.retryable = retryable
+
+
+class UsageRefused(Refused):
     """
     The command line asks for what cannot be.
 
     Args:
         message: One line that ends with the remedy. It may name a file that the user typed.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ExitCode.USAGE, "usage")
+
+
+class SetupRefused(Refused):
+    """
+    What the command needs is not as it must be: a file, a folder, a port, an option in a configuration.
+
+    Args:
+        message: One line that ends with the remedy. It may name a file that the user typed.
+        code: What a program is told.
+    """
+
+    def __init__(self, message: str, code: str = "setup") -> None:
+        super().__init__(message, ExitCode.SETUP, code)
+
+
+def in_words_of_the_command_line(error: JsMemoryError, message: str) -> Refused:
+    """The same refusal, with a remedy that names what is typed."""
+    return Refused(message, code_of(error), error.code, retryable=error.retryable)
 
 
 def code_of(error: JsMemoryError) -> ExitCode:

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from jsmemory import JsMemoryError
 from jsmemory.cli import screen
-from jsmemory.cli.exits import ExitCode, UsageRefused, code_of
+from jsmemory.cli.exits import ExitCode, Refused, code_of
 from jsmemory.cli.waiting import CutShort, Terminated
 
 PROGRAM: Final = "jsmemory"
@@ -21,8 +21,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
     arguments = arguments or ["--help"]
     as_json = _wants_json(arguments)
-    # Where one of the two was closed, what goes there goes nowhere, as long as the process lives.
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    # Where standard error was closed, there is nobody to tell.
+    sys.stdout = sys.stdout or _closed_output()
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     if not os.environ.get(_TRACEBACK_VARIABLE):
         # What libraries log is for the authors of programs.
@@ -42,6 +42,12 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
+def _closed_output() -> TextIO:
+    # It takes the place of what was closed, so that no other file gets its number; and it
+    # refuses what is written, so that no lost answer looks like an empty one.
+    return os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+
+
 def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
         from jsmemory.cli.application import command
@@ -50,9 +56,9 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     except JsMemoryError as error:
         _report(error.code, str(error), retryable=error.retryable, as_json=as_json)
         return code_of(error)
-    except UsageRefused as refusal:
-        _report("usage", str(refusal), as_json=as_json)
-        return ExitCode.USAGE
+    except Refused as refusal:
+        _report(refusal.code, str(refusal), retryable=refusal.retryable, as_json=as_json)
+        return refusal.exit_code
     except CutShort as cut:
         _report("terminated" if cut.is_terminated else "interrupted", str(cut), as_json=as_json)
         return ExitCode.TERMINATED if cut.is_terminated else ExitCode.INTERRUPTED
@@ -93,7 +99,8 @@ def _interrupted(*, as_json: bool) -> int:
 def _with_remedy(refusal: Any) -> str:
     path = refusal.ctx.command_path if getattr(refusal, "ctx", None) is not None else PROGRAM
     message = str(refusal.format_message()).strip().rstrip(".")
-    return f"{message}. See: {path} --help"
+    stop = "" if message.endswith(("?", "!")) else "."
+    return f"{message}{stop} See: {path} --help"
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

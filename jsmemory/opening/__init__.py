@@ -2,7 +2,8 @@
 From a configuration and a name to a store.
 
 `reading` makes plain data of YAML, `decoding` makes a struct of plain data, `configuration`
-says what an operator may set, `registry` finds the backend, and `choosing` opens it.
+says what an operator may set, `registry` finds the backend, `checking` checks what it is
+told, and `choosing` opens it.
 """
 
 from jsmemory.opening.choosing import open_store

@@ -3,22 +3,17 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from jsmemory.errors import InvalidOptionsError
-from jsmemory.keys import is_legal_key
 from jsmemory.layers.read_only import ReadOnlyStore
+from jsmemory.opening.checking import checked
 from jsmemory.opening.configuration import Configuration
-from jsmemory.opening.decoding import decode
-from jsmemory.opening.registry import find_backend
 from jsmemory.registration import Surroundings
 from jsmemory.store import Store
 
 if TYPE_CHECKING:
     from jsmemory.backends.jetstream.wire import Connection
-
-DEFAULT_BACKEND: Final = "file"
-"""Needs nothing but a directory."""
 
 
 async def open_store(
@@ -61,10 +56,7 @@ async def open_store(
         BackendUnavailableError: the backend did not answer in time.
     """
     configuration = Configuration.of(config)
-    if not configuration.enabled:
-        raise InvalidOptionsError(
-            "enabled", "is false, so there is no store to open", "Set it to true, or ask for it before opening."
-        )
+    configuration.refuse_disabled()
     if store is None:
         opened = await _open(configuration, identity, nats, Path(base_dir or "."))
     else:
@@ -90,32 +82,15 @@ def check_injected(configuration: Configuration, store: Store) -> None:
 
 
 async def _open(configuration: Configuration, identity: str, nats: "Connection | None", base_dir: Path) -> Store:
-    registration = find_backend(configuration.backend or DEFAULT_BACKEND)
-    options = decode(configuration.options, registration.options, at="options")
-    prefix = _prefix(getattr(options, "prefix", None), identity)
-    if registration.needs_nats and nats is None:
+    found = checked(configuration.backend, configuration.options, identity)
+    if found.registration.needs_nats and nats is None:
         raise InvalidOptionsError(
             "nats",
-            f"is missing, and the backend {registration.name!r} needs a connection",
+            f"is missing, and the backend {found.registration.name!r} needs a connection",
             "Pass nats=, as jsmemory.connect() gives it.",
         )
+    surroundings = Surroundings(prefix=found.prefix, base_dir=base_dir, nats=nats)
     try:
-        return await registration.open(options, Surroundings(prefix=prefix, base_dir=base_dir, nats=nats))
+        return await found.registration.open(found.options, surroundings)
     except InvalidOptionsError as error:
         raise InvalidOptionsError(f"options.{error.option}", error.problem, error.remedy) from None
-
-
-def _prefix(written: str | None, identity: str) -> str:
-    if written == "":
-        return written
-    # An identity of nothing is refused as any other that is no prefix: flat is what an operator asks for.
-    option, token, else_ = (
-        ("identity", identity, "set the option prefix")
-        if written is None
-        else ("options.prefix", written, "leave it empty")
-    )
-    if not is_legal_key(token) or "." in token:
-        raise InvalidOptionsError(
-            option, "cannot be a prefix", f"Use 1 to 200 characters out of A-Z a-z 0-9 _ = - with no dot, or {else_}."
-        )
-    return token

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from jsmemory.errors import InvalidOptionsError
+from jsmemory.opening.checking import checked
 from jsmemory.opening.decoding import decode
 from jsmemory.opening.reading import read_yaml
 
@@ -52,3 +53,33 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 "configuration", "is no mapping", "Give a mapping or the text of one in YAML, not the name of a file."
             )
         return decode(data, cls, at="")
+
+    def check(self, identity: str) -> None:
+        """
+        Check all that can be checked without opening anything: the backend, its options, the prefix.
+
+        A host does it before it connects, so that a mistyped option is not hidden behind a
+        server that does not answer.
+
+        Args:
+            identity: Who remembers.
+
+        Raises:
+            UnknownBackendError: nobody registered the backend that is named; lists the known ones.
+            InvalidOptionsError: an option is unknown or wrong, the identity cannot be a
+                prefix, or memory is disabled.
+        """
+        self.refuse_disabled()
+        checked(self.backend, self.options, identity)
+
+    def refuse_disabled(self) -> None:
+        """
+        Refuse to go on where there is no memory.
+
+        Raises:
+            InvalidOptionsError: memory is disabled.
+        """
+        if not self.enabled:
+            raise InvalidOptionsError(
+                "enabled", "is false, so there is no store to open", "Set it to true, or ask for it before opening."
+            )

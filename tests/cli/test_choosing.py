@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 
 def test_without_a_word_notes_are_files_under_the_identity(shell: Any) -> None:
     """Whoever just tries it must find the notes, and each identity its own."""
@@ -85,3 +87,39 @@ def test_an_identity_that_can_be_no_prefix_is_refused(shell: Any) -> None:
     """An identity with a slash must not become a path."""
     assert shell("--identity", "../up", "list", "--json").json["error"]["code"] == "invalid_options"
     assert list(shell.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "named"),
+    [
+        ("", ("--bucket", "te am"), "--bucket"),
+        ("", ("--bucket", "b", "--prefix", "a.b"), "--prefix"),
+        ("", ("--bucket", "b", "--identity", "a/b"), "--identity"),
+        ("", ("--backend", "file", "--bucket", "b"), "takes no --bucket"),
+        ("backend: jetstream\noptions: {bucket: 5}", (), "jsmemory.yaml"),
+        ("backend: jetstream\noptions: {bucket: b, server: x}", (), "options.server"),
+        ("backend: jetstream\noptions: {bucket: b, prefix: a.b}", (), "jsmemory.yaml"),
+        ("bucket: 5", (), "jsmemory.yaml"),
+        ("# nothing\n\n", (), "jsmemory.yaml is empty"),
+    ],
+)
+def test_a_wrong_option_is_told_before_anything_is_connected_to_or_made(
+    shell: Any, closed_port: int, text: str, options: tuple[str, ...], named: str
+) -> None:
+    """Whoever mistyped one would look for a server that is not down."""
+    if text:
+        (shell.folder / "jsmemory.yaml").write_text(text)
+    before = set(shell.folder.iterdir())
+    nowhere = {"NATS_URL": f"nats://127.0.0.1:{closed_port}"}
+    for verb in (("list",), ("write", "k", "-d", "x"), ("run", "--run-id", "night")):
+        refused = shell(*verb, *options, environment=nowhere)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (5, b"", 1), refused
+        assert named in refused.err
+    assert set(shell.folder.iterdir()) == before
+
+
+def test_a_flag_is_not_blamed_on_the_configuration(shell: Any) -> None:
+    """Whoever is sent to a file that is right mends nothing."""
+    (shell.folder / "jsmemory.yaml").write_text("backend: file\n")
+    assert "jsmemory.yaml" not in shell("list", "--bucket", "te am").err
+    assert "jsmemory.yaml" not in shell("list", "--backend", "redis").err

@@ -600,3 +600,20 @@ async def test_a_store_that_was_opened_keeps_the_contract(tmp_path: Path) -> Non
     await store.update("note", "a line", "newer", scope=scope)
     other = await open_store({}, identity="bob", base_dir=tmp_path)
     assert await other.list() == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"backend": "jetstream", "options": {"bucket": 5}}, "options.bucket"),
+        ({"backend": "jetstream", "options": {"bucket": "b", "server": "x"}}, "options.server"),
+        ({"backend": "jetstream", "options": {"bucket": "b", "prefix": "a.b"}}, "options.prefix"),
+        ({"backend": "jetstream", "enabled": False, "options": {"bucket": "b"}}, "enabled"),
+    ],
+)
+def test_a_configuration_is_checked_without_a_connection(config: dict[str, Any], named: str) -> None:
+    """A host that connects first would report a server that is down, where an option is mistyped."""
+    with pytest.raises(InvalidOptionsError) as refused:
+        Configuration.of(config).check("alice")
+    assert refused.value.option == named
+    Configuration.of({"backend": "jetstream", "options": {"bucket": "b"}}).check("alice")
