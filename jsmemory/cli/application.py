@@ -1,5 +1,6 @@
 """The commands, and the help that tells them apart."""
 
+import sys
 from typing import Annotated, Any, Final
 
 import typer
@@ -82,7 +83,11 @@ def command() -> Any:
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
-        screen.put(f"jsmemory {jsmemory.__version__}\n")
+        # The version is asked for before any other option is read.
+        if "--json" in sys.argv:
+            screen.put_json({"version": jsmemory.__version__})
+        else:
+            screen.put(f"jsmemory {jsmemory.__version__}\n")
         raise typer.Exit
 
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from jsmemory import InvalidEntryError
-from jsmemory.cli.exits import UsageRefused
+from jsmemory import MAX_CONTENT_BYTES, EntryTooLargeError, InvalidEntryError
+from jsmemory.cli.exits import ExitCode, Refused, UsageRefused
 
 STANDARD_INPUT: Final = "-"
 _READ_LIMIT: Final = 16 * 1024 * 1024
@@ -26,20 +26,29 @@ def content_of(source: str) -> str:
 
     Raises:
         UsageRefused: there is nothing to read from.
+        Refused: it is far too long.
         InvalidEntryError: it holds no UTF-8.
     """
     if source == STANDARD_INPUT:
         if sys.stdin is None:
             raise UsageRefused("Standard input is closed. Open it, or name a file: --content FILE.")
-        data = sys.stdin.buffer.read(_READ_LIMIT)
+        data = sys.stdin.buffer.read(_READ_LIMIT + 1)
     else:
         try:
             with Path(source).open("rb") as file:
-                data = file.read(_READ_LIMIT)
+                data = file.read(_READ_LIMIT + 1)
         except FileNotFoundError:
             raise UsageRefused(f"There is no file {source}. Name one that exists, or - for standard input.") from None
         except (OSError, ValueError):
             raise UsageRefused(f"The file {source} cannot be read. Name another, or - for standard input.") from None
+    if len(data) > _READ_LIMIT:
+        # It was not read to its end, so that nobody knows its size.
+        raise Refused(
+            f"The content has more than {_READ_LIMIT} bytes and an entry holds {MAX_CONTENT_BYTES}. "
+            "Shorten it, or split it over several keys.",
+            ExitCode.REFUSED,
+            EntryTooLargeError.code,
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as fault:

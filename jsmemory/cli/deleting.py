@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.looking import existing_store
 from jsmemory.cli.options import Choice
 from jsmemory.cli.waiting import wait_for
 
@@ -29,5 +29,5 @@ def delete_entry(
 
 
 async def _delete(choice: Choice, key: str) -> bool:
-    async with chosen_store(choice) as store:
+    async with existing_store(choice) as (store, _):
         return await store.delete(key, scope=None)

@@ -13,7 +13,7 @@ from rich.table import Table
 import jsmemory
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, UsageRefused
-from jsmemory.cli.options import Choice
+from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _WORKERS: Final = 8
 _SHOWN_KEYS: Final = 5
 
 
+@takes(
+    "as_json", why="It keeps its notes on a server of its own; whose files it notes is an argument: jsmemory demo DIR."
+)
 def demonstrate(
     choice: Choice,
     folder: Annotated[
@@ -42,7 +45,8 @@ def demonstrate(
     replaced. One suspends its run and is killed after that: a new process resumes the run by
     its name, from a journal on the same server, and overwrites what it had read before it reads
     anything. At the end files, entries and index are compared. What is lost makes the exit code
-    1. Links, binary files, and files beyond the first thousand are passed over.
+    1. Links, binary files, and files beyond the first thousand are passed over, and folders that
+    programs keep for themselves, as .git and __pycache__.
     """
     from jsmemory.cli.demo.gathering import gather
     from jsmemory.cli.demo.show import show
@@ -51,6 +55,14 @@ def demonstrate(
     if not place.is_dir() or not os.access(place, os.R_OK | os.X_OK):
         raise UsageRefused(f"There is no folder {place} that can be read. Name another: jsmemory demo DIR.")
     gathered = gather(place)
+    if not choice.as_json:
+        what = "of jsmemory itself, in" if folder is None else "in"
+        if not gathered.files:
+            screen.talk(
+                f"There is no text file {what} {place}, so there is nothing to show. Name another: jsmemory demo DIR."
+            )
+            return
+        screen.talk(f"Keeping notes on {len(gathered.files)} files {what} {place}")
     with _progress(len(gathered.files)) as on_progress:
         shown = wait_for(show(place, gathered, workers, on_progress))
     if choice.as_json:

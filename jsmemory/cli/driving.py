@@ -1,14 +1,26 @@
 """``jsmemory run``: a run that is driven by lines of JSON, from a shell or from any language."""
 
 import json
+import re
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Final
 
 import typer
 
-from jsmemory import InvalidRecordError, Journal, Run, Store
+from jsmemory import (
+    MAX_KEY_LENGTH,
+    InvalidRecordError,
+    Journal,
+    Run,
+    RunClaimedError,
+    RunEndedError,
+    RunExistsError,
+    RunNotFoundError,
+    Store,
+)
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import choose, chosen_store
+from jsmemory.cli.choosing import check, choose, opened_store
+from jsmemory.cli.exits import UsageRefused, in_words_of_the_command_line
 from jsmemory.cli.input_lines import input_lines
 from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
 from jsmemory.cli.options import Choice
@@ -19,6 +31,8 @@ EXAMPLES: Final = (
     "jsmemory run --run-id night --suspend <calls.jsonl",
     "jsmemory run --run-id night --resume --journal runs --bucket team <calls.jsonl",
 )
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_=-]+(?:\.[A-Za-z0-9_=-]+)*")
 
 
 def drive(
@@ -43,32 +57,53 @@ def drive(
     in the same form.
 
     Three lines are for the run itself: {"command": "suspend"} leaves it for any process to
-    resume; {"command": "rotate"} begins a new conversation, which has read nothing;
-    {"command": "record", "name": ..., "data": ...} keeps a record of your own.
+    resume, and every line after it is refused; {"command": "rotate"} begins a new
+    conversation, which has read nothing; {"command": "record", "name": ..., "data": ...} keeps
+    a record of your own.
 
     At the end of the input the run is completed. Stopped or failed, it can be resumed.
     """
-    wait_for(_drive(choice, run_id, journal, resume or take_over, take_over, suspend, no_index))
+    if len(run_id) > MAX_KEY_LENGTH or not _NAME.fullmatch(run_id):
+        raise UsageRefused(
+            "The run's name cannot be one: --run-id takes 1 to 200 characters out of A-Z a-z 0-9 . _ = - "
+            "with no dot at either end and no two dots in a row."
+        )
+    try:
+        wait_for(_drive(choice, run_id, journal, resume or take_over, take_over, suspend, no_index))
+    except RunExistsError as error:
+        words = f"The journal holds a run {run_id} already. Go on with it: --resume. Or name another: --run-id NAME."
+        raise in_words_of_the_command_line(error, words) from None
+    except RunNotFoundError as error:
+        words = f"The journal holds no run {run_id}. List them: jsmemory runs. Or start it: leave out --resume."
+        raise in_words_of_the_command_line(error, words) from None
+    except RunClaimedError as error:
+        words = f"{error} Take it over with: --take-over" if error.reason == "held" else str(error)
+        raise in_words_of_the_command_line(error, words) from None
+    except RunEndedError as error:
+        raise in_words_of_the_command_line(error, f"{error} Name it: --run-id NAME.") from None
 
 
 async def _drive(
     choice: Choice, run_id: str, journal: str, resume: bool, take_over: bool, suspend: bool, no_index: bool
 ) -> None:
-    read_only = choose(choice).configuration.read_only
+    chosen = choose(choice)
+    # Before the journal, which may be a folder that is made.
+    check(chosen, choice)
+    read_only = chosen.configuration.read_only
     async with AsyncExitStack() as stack:
         records = await stack.enter_async_context(chosen_journal(choice, journal))
-        store = await stack.enter_async_context(chosen_store(choice))
+        store = await stack.enter_async_context(opened_store(chosen, choice))
         run = await stack.enter_async_context(
             _run(store, records, run_id, resume, take_over, read_only=read_only, no_index=no_index)
         )
         screen.put_json(await _beginning(run))
+        is_left = False
         async for line in input_lines():
             if line is None or line.strip():
                 answer = await _answer(run, line)
                 screen.put_json(answer)
-                if answer.get("command") == "suspend":
-                    return
-        if suspend:
+                is_left = is_left or (answer.get("command") == "suspend" and answer["done"])
+        if suspend and not is_left:
             await run.suspend()
 
 
@@ -98,17 +133,17 @@ async def _answer(run: Run, line: bytes | None) -> dict[str, Any]:
         call = None
     if not isinstance(call, dict) or "command" not in call:
         return await run.tools.dispatch(call)
-    match call["command"]:
-        case "suspend":
-            await run.suspend()
-        case "rotate":
-            await run.rotate()
-        case "record":
-            try:
+    try:
+        match call["command"]:
+            case "suspend":
+                await run.suspend()
+            case "rotate":
+                await run.rotate()
+            case "record":
                 await run.record(str(call.get("name", "")), call.get("data"))
-            except InvalidRecordError as error:
-                return {"command": "record", "done": False, "code": error.code, "reason": str(error)}
-        case _:
-            reason = "There is no such command. Use suspend, rotate or record."
-            return {"command": None, "done": False, "code": "unknown_command", "reason": reason}
+            case _:
+                reason = "There is no such command. Use suspend, rotate or record."
+                return {"command": None, "done": False, "code": "unknown_command", "reason": reason}
+    except (InvalidRecordError, RunEndedError) as error:
+        return {"command": call["command"], "done": False, "code": error.code, "reason": str(error)}
     return {"command": call["command"], "done": True}

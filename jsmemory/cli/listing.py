@@ -7,7 +7,7 @@ from rich.text import Text
 
 from jsmemory import Info, Item
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.looking import existing_store
 from jsmemory.cli.options import Choice
 from jsmemory.cli.waiting import wait_for
 
@@ -33,8 +33,8 @@ def list_entries(choice: Choice) -> None:
 
 
 async def _list(choice: Choice) -> tuple[Info, tuple[Item, ...]]:
-    async with chosen_store(choice) as store:
-        return store.info(), await store.list()
+    async with existing_store(choice) as (store, info):
+        return info, await store.list()
 
 
 def _draw(items: tuple[Item, ...]) -> None:

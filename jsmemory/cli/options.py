@@ -10,6 +10,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from jsmemory.cli.exits import UsageRefused
+
 DEFAULT_IDENTITY: Final = "default"
 IDENTITY_VARIABLE: Final = "JSMEMORY_IDENTITY"
 _PANEL: Final = "Which store"
@@ -65,11 +67,15 @@ def _first(mine: Any, others: Any) -> Any:
     return others if mine is None or mine is False else mine
 
 
-def _option(*names: str, kind: Any, words: str, metavar: str | None = None) -> Any:
-    return Annotated[kind, typer.Option(*names, help=words, metavar=metavar, rich_help_panel=_PANEL)]
+def _option(*names: str, kind: Any, words: str, metavar: str | None = None) -> Callable[[bool], Any]:
+    def annotation(is_hidden: bool) -> Any:
+        how: Any = {"help": words, "metavar": metavar, "rich_help_panel": _PANEL, "hidden": is_hidden}
+        return Annotated[kind, typer.Option(*names, **how)]
+
+    return annotation
 
 
-SHARED: Final[dict[str, Any]] = {
+_SHARED: Final[dict[str, Callable[[bool], Any]]] = {
     "backend": _option("--backend", kind=str | None, words="file, jetstream, or another that is installed."),
     "bucket": _option("--bucket", "-b", kind=str | None, words="The JetStream bucket; chooses that backend."),
     "prefix": _option("--prefix", kind=str | None, words="The namespace in it. Left out: the identity. Empty: none."),
@@ -85,7 +91,43 @@ SHARED: Final[dict[str, Any]] = {
         "--json", kind=bool, words='Answer in JSON; a failure too: {"error": {"code", "message", ...}}.'
     ),
 }
-"""Each field of `Choice` as typer takes it."""
+"""Each field of `Choice` as typer takes it: shown in the help, or hidden there."""
+
+_TAKEN: Final = "_jsmemory_taken"
+_WHY: Final = "_jsmemory_why"
+# Attributes of a verb that does not take every shared option.
+
+
+def takes(*fields: str, why: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """
+    Say which of the shared options count for a verb; the others are refused, and not in its help.
+
+    An option that is left aside silently lets people believe in what it says.
+
+    Args:
+        fields: Of `Choice`.
+        why: One sentence that explains the refusal, and says what to do instead, if anything.
+    """
+
+    def mark(verb: Callable[..., None]) -> Callable[..., None]:
+        setattr(verb, _TAKEN, frozenset(fields))
+        setattr(verb, _WHY, why)
+        return verb
+
+    return mark
+
+
+def _refuse_others(verb: Callable[..., None], name: str, chosen: Choice) -> None:
+    taken = _taken(verb)
+    for field in _SHARED:
+        if field not in taken and getattr(chosen, field) not in (None, False):
+            flag = "--" + field.replace("_", "-")
+            raise UsageRefused(f"The command {name} takes no {flag}. {getattr(verb, _WHY)} Leave {flag} out.")
+
+
+def _taken(verb: Callable[..., None]) -> frozenset[str]:
+    taken: frozenset[str] = getattr(verb, _TAKEN, frozenset(_SHARED))
+    return taken
 
 
 def with_choice(verb: Callable[..., None]) -> Callable[..., None]:
@@ -100,17 +142,18 @@ def with_choice(verb: Callable[..., None]) -> Callable[..., None]:
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=False if name in ("read_only", "as_json") else None,
-            annotation=annotation,
+            annotation=annotation(name not in _taken(verb)),
         )
-        for name, annotation in SHARED.items()
+        for name, annotation in _SHARED.items()
     ]
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
     @functools.wraps(verb)
     def command(*, ctx: typer.Context, **given: Any) -> None:
-        chosen = Choice(**{name: given.pop(name) for name in SHARED})
+        chosen = Choice(**{name: given.pop(name) for name in _SHARED})
         if isinstance(ctx.obj, Choice):
             chosen = chosen.over(ctx.obj)
+        _refuse_others(verb, ctx.info_name or "", chosen)
         ctx.obj = chosen
         verb(chosen, **given)
 

@@ -6,7 +6,7 @@ import typer
 
 from jsmemory import Entry
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.looking import existing_store
 from jsmemory.cli.options import Choice
 from jsmemory.cli.waiting import wait_for
 
@@ -20,7 +20,8 @@ def read_entry(
     Print the content of an entry.
 
     Into a file or a pipe it is written byte for byte. On a terminal control characters are
-    written out, so that no note can play tricks with it.
+    written out, so that no note can play tricks with it, and its description is shown before
+    it, behind a "#" (on standard error).
     """
     entry = wait_for(_read(choice, key))
     if choice.as_json:
@@ -42,5 +43,5 @@ def read_entry(
 
 
 async def _read(choice: Choice, key: str) -> Entry:
-    async with chosen_store(choice) as store:
+    async with existing_store(choice) as (store, _):
         return await store.read(key, scope=None)

@@ -11,8 +11,8 @@ import typer
 from jsmemory import BackendUnavailableError
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import choose
-from jsmemory.cli.exits import UsageRefused
-from jsmemory.cli.options import Choice
+from jsmemory.cli.exits import SetupRefused, UsageRefused
+from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.waiting import Terminated, wait_for
 
 EXAMPLES: Final = ("jsmemory server", "jsmemory server --bucket team --store ./nats --port 4223")
@@ -23,6 +23,7 @@ _LOOK_S: Final = 0.25
 _BUCKET: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
+@takes("bucket", "config", "as_json", why="It runs a server of its own, on the loopback; see --port and --store.")
 def serve(
     choice: Choice,
     port: Annotated[
@@ -33,7 +34,7 @@ def serve(
     ] = None,
 ) -> None:
     """
-    Run a nats-server with JetStream, make the bucket, and serve until Ctrl-C (exit code 0).
+    Run a nats-server with JetStream, make the bucket, and serve until Ctrl-C, SIGTERM or SIGHUP (exit code 0).
 
     The bucket is the one that is chosen, or "memory". One server on the loopback, without
     passwords, for trying things out; it is not how a fleet is operated.
@@ -43,12 +44,12 @@ def serve(
     if not _BUCKET.fullmatch(bucket):
         raise UsageRefused("The bucket's name cannot be one. Use 1 to 200 characters out of A-Z a-z 0-9 _ -.")
     if port and not _is_free(port):
-        raise UsageRefused(f"Port {port} is taken or may not be used. Choose another: --port N, or --port 0.")
+        raise SetupRefused(f"Port {port} is taken or may not be used. Choose another: --port N, or --port 0.")
     if store is not None:
         try:
             store.mkdir(parents=True, exist_ok=True)
         except OSError:
-            raise UsageRefused(f"The folder {store} can be neither made nor used. Name another: --store DIR.") from None
+            raise SetupRefused(f"The folder {store} can be neither made nor used. Name another: --store DIR.") from None
     try:
         wait_for(_serve(bucket, store, port or None, as_json=choice.as_json))
     except (KeyboardInterrupt, Terminated):

@@ -1,4 +1,4 @@
-"""Waiting for the asynchronous part of a verb, which Ctrl-C and SIGTERM end in good order."""
+"""Waiting for the asynchronous part of a verb, which Ctrl-C, SIGTERM and SIGHUP end in good order."""
 
 import asyncio
 import signal
@@ -9,7 +9,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Terminated(BaseException):
-    """The process was asked to end (SIGTERM); what had to be tidied up was."""
+    """The process was asked to end (SIGTERM, SIGHUP); what had to be tidied up was."""
 
 
 class CutShort(BaseException):
@@ -18,7 +18,7 @@ class CutShort(BaseException):
 
     Args:
         message: One line that ends with how to go on.
-        is_terminated: Whether it was asked to end by SIGTERM, and not by Ctrl-C.
+        is_terminated: Whether it was asked to end by SIGTERM or SIGHUP, and not by Ctrl-C.
     """
 
     def __init__(self, message: str, *, is_terminated: bool) -> None:
@@ -28,10 +28,10 @@ class CutShort(BaseException):
 
 def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     """
-    Run the asynchronous part of a verb; Ctrl-C and SIGTERM end it in good order.
+    Run the asynchronous part of a verb; Ctrl-C, SIGTERM and SIGHUP end it in good order.
 
     Raises:
-        Terminated: after SIGTERM.
+        Terminated: after SIGTERM, or SIGHUP.
         KeyboardInterrupt: after Ctrl-C.
     """
     is_terminated = False
@@ -46,7 +46,11 @@ def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:
             if task is not None:
                 task.cancel()
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, end)
+        # A terminal that is closed asks for the same; under nohup it asks for nothing.
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            loop.add_signal_handler(signal.SIGHUP, end)
         return await work
 
     try:

@@ -6,7 +6,7 @@ import typer
 
 from jsmemory import Entry, EntryNotFoundError, Scope, Store
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.choosing import choose, opened_store
 from jsmemory.cli.contents import content_of, refuse_unread_input
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.options import Choice
@@ -15,16 +15,25 @@ from jsmemory.cli.waiting import wait_for
 EXAMPLES: Final = (
     "jsmemory write build -d 'How to build' --content notes.md",
     "make help | jsmemory write build -d 'How to build' --content - --overwrite",
+    "jsmemory write build --content notes.md --overwrite",
     "jsmemory write owner -d 'Ask Ada about releases'",
 )
+
+_IN_PROCESS: Final = "in_process"
 
 
 def write_entry(
     choice: Choice,
     key: Annotated[str, typer.Argument(metavar="KEY", help="1 to 200 characters of A-Z a-z 0-9 . _ = -")],
     description: Annotated[
-        str, typer.Option("--description", "-d", metavar="TEXT", help="One line: what a listing shows of it.")
-    ],
+        str | None,
+        typer.Option(
+            "--description",
+            "-d",
+            metavar="TEXT",
+            help="One line: what a listing shows of it. Needed, but where --overwrite keeps the one that is there.",
+        ),
+    ] = None,
     content: Annotated[
         str | None,
         typer.Option(
@@ -39,8 +48,11 @@ def write_entry(
     Create an entry; with --overwrite, replace the one that is there.
 
     An overwrite reads the entry, shows on standard error what it replaces, and replaces that
-    revision only: where another process was faster nothing is written. It needs --content.
+    revision only: where another process was faster nothing is written. It needs --content;
+    without --description the old one is kept.
     """
+    if description is None and not overwrite:
+        raise UsageRefused("A new entry needs a line that says what it holds. Give it: --description TEXT.")
     if content is None:
         if overwrite:
             raise UsageRefused("An overwrite replaces the content too. Say by what: --content FILE, or --content -.")
@@ -55,17 +67,25 @@ def write_entry(
         screen.talk(f"Replaced {key}.")
 
 
-async def _write(choice: Choice, key: str, description: str, content: str, *, overwrite: bool) -> dict[str, Any] | None:
-    async with chosen_store(choice) as store:
+async def _write(
+    choice: Choice, key: str, description: str | None, content: str, *, overwrite: bool
+) -> dict[str, Any] | None:
+    chosen = choose(choice)
+    if chosen.configuration.backend == _IN_PROCESS:
+        raise UsageRefused("Nothing in the backend in_process outlives the command. Name another: --backend file.")
+    async with opened_store(chosen, choice) as store:
         scope = Scope()
         old = await _old(store, key, scope) if overwrite else None
         if old is None:
+            if description is None:
+                raise UsageRefused(f"There is no entry {key} to keep the line of. Give one: --description TEXT.")
             await store.create(key, description, content, scope=scope)
             return None
         if not choice.as_json:
             # Before it is gone: also where the answer to the update is lost.
             _show(old)
-        await store.update(key, description, content, scope=scope)
+        kept = old.description if description is None else description
+        await store.update(key, kept, content, scope=scope)
         return {"description": old.description, "content": old.content, "revision": old.revision}
 
 
@@ -78,5 +98,5 @@ async def _old(store: Store, key: str, scope: Scope) -> Entry | None:
 
 def _show(old: Entry) -> None:
     screen.talk(f"Replacing: {old.description}")
-    for line in old.content.split("\n"):
+    for line in old.content.removesuffix("\n").split("\n") if old.content else ():
         screen.talk(f"- {line}")

@@ -31,6 +31,15 @@ VERBS = (
 )
 
 
+SHOWN: dict[str, set[str]] = {
+    "demo": set(),
+    "runs": {"--context", "--server"},
+    "server": {"--bucket", "--config"},
+    "bench": {"--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
+}
+"""The shared options of the commands that do not take all of them."""
+
+
 def commands() -> Iterator[tuple[str, Any]]:
     root = application.command()
     yield "", root
@@ -47,8 +56,11 @@ def test_every_command_answers_in_json_and_explains_itself(name: str, command: A
     """A program needs --json, a person a help text for every word that can be typed."""
     options = {option: parameter for parameter in command.params for option in parameter.opts}
     assert "--json" in options
-    assert {"--backend", "--bucket", "--prefix", "--identity", "--directory", "--config"} <= set(options)
-    assert {"--context", "--server", "-s", "--read-only"} <= set(options)
+    # Those that mean nothing to a command are known to it, so that it can say so, and not shown.
+    shared = {"--backend", "--bucket", "--prefix", "--identity", "--directory", "--config"}
+    shared |= {"--context", "--server", "--read-only"}
+    assert shared <= set(options)
+    assert {option for option in shared if not options[option].hidden} == SHOWN.get(name, shared)
     silent = [option for option, parameter in options.items() if not getattr(parameter, "help", None)]
     assert not silent, f"without a help text in {name!r}"
     assert command.help
@@ -69,6 +81,7 @@ def test_help_is_shown_with_examples_and_exit_codes(shell: Any, arguments: tuple
 def test_the_version_is_shown(shell: Any) -> None:
     """A report of a defect needs it."""
     assert shell("--version").out.startswith(b"jsmemory 0.")
+    assert shell("--version", "--json").json["version"].startswith("0.")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +95,18 @@ def test_the_version_is_shown(shell: Any) -> None:
         (("demo", "--workers", "0"), "--workers"),
         (("demo", "nowhere"), "nowhere"),
         (("--config", "nowhere.yaml", "list"), "nowhere.yaml"),
-        (("server", "--port", "70000"), "70000"),
+        (("lst",), "Did you mean 'list'? See"),
+        (("demo", "--bucket", "b"), "--bucket"),
+        (("--read-only", "demo"), "--read-only"),
+        (("demo", "--server", "x"), "--server"),
+        (("server", "--backend", "file"), "--backend"),
+        (("server", "--directory", "d"), "--directory"),
+        (("bench", "--read-only"), "--read-only"),
+        (("bench", "--backend", "in_process"), "--backend"),
+        (("runs", "--bucket", "b"), "--bucket"),
+        (("write", "k", "-d", "x", "--backend", "in_process"), "--backend"),
+        (("write", "k", "--overwrite", "--content", "/dev/null"), "--description"),
+        (("run", "--run-id", "a b"), "--run-id"),
         (("server", "--bucket", "a.b"), "bucket"),
         (("--bucket", "b", "--directory", "d", "list"), "directory"),
         (("--backend", "jetstream", "list"), "--bucket"),
@@ -211,7 +235,7 @@ def test_a_defect_is_one_line_too(shell: Any) -> None:
     broken = (
         sys.executable,
         "-c",
-        "import jsmemory.cli.listing as l; l.chosen_store = None; from jsmemory.cli import main; main()",
+        "import jsmemory.cli.listing as l; l.existing_store = None; from jsmemory.cli import main; main()",
     )
     told = shell("list", command=broken)
     assert (told.code, told.err.count("\n")) == (70, 1)

@@ -49,6 +49,8 @@ def test_its_own_sources_are_what_it_takes_without_a_folder(shell: Any) -> None:
     """The first command that anybody runs has no argument, and must end in half a minute with a table."""
     shown = shell("demo")
     assert shown.code == 0, shown
+    assert shown.err.startswith(f"Keeping notes on {shown.out.split()[1].decode()} files of jsmemory itself, in ")
+    assert "passed over" not in shown.out.decode()
     rows = {line[:14].strip(): line[14:].split()[0] for line in shown.out.decode().splitlines()}
     assert rows["lost updates"] == "0"
     assert int(rows["files"]) > 50
@@ -71,6 +73,9 @@ def test_a_folder_is_taken_as_it_comes(shell: Any) -> None:
     Path(os.fsdecode(os.fsencode(tree) + b"/odd \xff\x1b[31m\n.txt")).write_text("hello\n")
     (tree / "-..=.漢").write_text("---\ndescription: not a header\n---\n\nbody")
     (tree / "deep" / "er" / ("n" * 200)).write_text("long name")
+    for name in (".git", "__pycache__"):
+        (tree / "deep" / name).mkdir()
+        (tree / "deep" / name / "config").write_text("not for people\n")
     (tree / "typing.py").write_text("raise SystemExit('a worker must not import what lies here')")
     document = shell("demo", "tree", "--json").json
     assert document["lost"] == 0
@@ -85,6 +90,14 @@ def test_an_almost_empty_folder_is_no_failure(shell: Any, files: int, killed: in
     fill(shell.folder / "tree", files)
     document = shell("demo", "tree", "--json").json
     assert (document["files"], document["lost"], document["killed"]) == (files, 0, killed)
+
+
+def test_a_folder_without_text_is_told_as_such(shell: Any) -> None:
+    """A table of zeros would look like a proof."""
+    (shell.folder / "tree").mkdir()
+    shown = shell("demo", "tree")
+    assert (shown.code, shown.out, shown.err.count("\n")) == (0, b"", 1)
+    assert "no text file" in shown.err
 
 
 @pytest.mark.parametrize("harm", ["index", "note", "scope", "record"])
@@ -134,7 +147,8 @@ def test_no_process_outlives_the_demo(shell: Any, how: signal.Signals, code: int
     assert b"Traceback" not in err
     wait_until(lambda: not marked(mark[MARK]))
     if how != signal.SIGKILL:
-        assert err.count(b"\n") == 1
+        assert err.count(b"\n") == 2
+        assert err.startswith(b"Keeping notes on 400 files in ")
         assert [path.name for path in shell.folder.glob("jsmemory-*")] == []
 
 

@@ -71,7 +71,7 @@ def test_a_suspended_run_goes_on_in_another_process_with_its_authority(
     drive: Drive, listed: Callable[[], dict[str, str]]
 ) -> None:
     """What the whole journal is for."""
-    begun, written, suspended = drive(WRITE, SUSPEND, OVERWRITE)
+    begun, written, suspended, *refused = drive(WRITE, SUSPEND, OVERWRITE, SUSPEND, {"command": "rotate"})
     assert (begun["run_id"], begun["resumed"], begun["warning"]) == ("night", False, None)
     assert "memory_write" in begun["system_note"]
     assert {tool["name"] for tool in begun["tools"]} == {
@@ -82,6 +82,8 @@ def test_a_suspended_run_goes_on_in_another_process_with_its_authority(
     }
     assert written["result"]["written"] is True
     assert suspended == {"command": "suspend", "done": True}
+    assert refused[0]["result"]["written"] is False
+    assert [(answer["done"], answer["code"]) for answer in refused[1:]] == [(False, "run_ended")] * 2
     assert listed() == {"night": "suspended"}
     begun, overwritten = drive(OVERWRITE, options=("--resume",))
     assert begun["resumed"] is True
@@ -162,6 +164,7 @@ def test_a_completed_run_is_not_begun_again(drive: Drive, options: tuple[str, ..
     drive()
     (refused,) = drive(options=(*options, "--json"), code=1)
     assert refused["error"]["code"] == code
+    assert ("--resume" if code == "run_exists" else "--run-id") in refused["error"]["message"]
 
 
 def test_what_is_not_there_is_said(drive: Drive, shell: Any, nats_server: NatsServer) -> None:
@@ -170,7 +173,10 @@ def test_what_is_not_there_is_said(drive: Drive, shell: Any, nats_server: NatsSe
     missing = shell("runs", "--journal", "nowhere", "--server", nats_server.url)
     assert missing.code == 5
     assert "nats stream add nowhere" in missing.err
-    assert shell("runs", "--journal", "./empty").out == b""
+    empty = shell("runs", "--journal", "./empty")
+    assert (empty.code, empty.out, empty.err.count("\n")) == (5, b"", 1)
+    assert "no journal in ./empty" in empty.err
+    assert not (shell.folder / "empty").exists()
     assert shell("run", stdin=b"").code == 2
 
 
@@ -193,6 +199,7 @@ def test_a_run_that_was_killed_is_taken_over_on_request(
     assert listed() == {"night": "running"}
     (refused,) = drive(options=("--resume", "--json"), code=1)
     assert refused["error"]["code"] == "run_claimed"
+    assert "--take-over" in refused["error"]["message"]
     assert drive(OVERWRITE, options=("--take-over",))[1]["result"]["written"] is True
 
 
@@ -228,8 +235,40 @@ def test_a_journal_that_cannot_be_read_is_listed_as_such(shell: Any, tmp_path: P
     (tmp_path / "runs" / "night.jsonl").write_text("nonsense\n")
     assert shell("runs", "-j", "./runs").out == b"night\tunreadable\t-\n"
     assert shell("runs", "-j", "./runs", "--json").json == {
-        "runs": [{"run_id": "night", "status": "unreadable", "age_s": None}]
+        "runs": [{"run_id": "night", "status": "unreadable", "age_s": None, "reason": None}]
     }
     ran = shell("run", "--run-id", "night", "--resume", "-j", "./runs")
     assert ran.code == 3
     assert "record 1, at position 0" in ran.err
+
+
+def test_a_folder_whose_name_could_be_a_stream_is_suggested(shell: Any, closed_port: int) -> None:
+    """Whoever leaves out the ./ would look for a server that nobody has started."""
+    shell("run", "--run-id", "night", "--no-index", "-j", "./runs")
+    nowhere = {"NATS_URL": f"nats://127.0.0.1:{closed_port}"}
+    refused = shell("runs", "-j", "runs", environment=nowhere)
+    assert (refused.code, refused.err.count("\n")) == (3, 1)
+    assert "--journal ./runs" in refused.err
+    assert "./other" not in shell("runs", "-j", "other", environment=nowhere).err
+
+
+def test_a_run_that_failed_is_listed_with_the_reason(shell: Any) -> None:
+    """An operator must not have to read the journal to learn that a bucket was full."""
+    run = shell(
+        "run",
+        "--run-id",
+        "night",
+        "--no-index",
+        command=(
+            sys.executable,
+            "-c",
+            "import jsmemory, jsmemory.cli.driving as d\n"
+            "async def fail(run): raise jsmemory.BackendUnavailableError('Gone.')\n"
+            "d._beginning = fail\n"
+            "from jsmemory.cli import main; main()",
+        ),
+    )
+    assert run.code == 3
+    assert shell("runs").out.rstrip().endswith(b"\tbackend_unavailable")
+    (listed,) = shell("runs", "--json").json["runs"]
+    assert (listed["status"], listed["reason"]) == ("failed", "backend_unavailable")

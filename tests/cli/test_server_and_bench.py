@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import socket
+import time
 from typing import Any
 
 import nats
@@ -16,7 +17,7 @@ TOOLS = {"memory_list", "memory_read", "memory_write", "memory_overwrite", "memo
 QUICK = ("--rounds", "10", "--entries", "20", "--entry-size", "100")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_server_is_there_until_it_is_stopped(shell: Any, how: signal.Signals) -> None:
     """Whoever tries it out needs one command for a server and a bucket, and a second one that works with it."""
     server = shell.start("server", "--port", "0", "--bucket", "team", "--store", "kept", "--json")
@@ -50,7 +51,7 @@ def test_a_store_that_is_kept_is_there_again(shell: Any) -> None:
 def test_a_port_that_is_taken_is_told_at_once(shell: Any, nats_server: NatsServer) -> None:
     """Whoever has a server already must hear so, and not wait for one that cannot start."""
     refused = shell("server", "--port", str(nats_server.port))
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
     assert "--port" in refused.err
 
 
@@ -58,7 +59,7 @@ def test_a_folder_that_cannot_be_kept_in_is_told(shell: Any) -> None:
     """A path that is a file must not end in a traceback."""
     (shell.folder / "file").touch()
     refused = shell("server", "--port", "0", "--store", "file")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
 
 
 def test_the_benchmark_compares_every_operation(shell: Any) -> None:
@@ -106,9 +107,44 @@ def test_the_benchmark_refuses_a_place_that_is_taken(shell: Any, nats_server: Na
     shell(*place, "--prefix", "mine-a", "write", "k", "-d", "x")
     refused = shell(*place, "--prefix", "mine", "bench", *QUICK, "--json")
     assert (refused.code, refused.json["error"]["code"]) == (5, "invalid_options")
+    shell(*place, "--prefix", "theirs", "write", "k", "-d", "x")
+    refused = shell(*place, "--prefix", "theirs", "bench", *QUICK, "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (5, "invalid_options")
     wild = shell(*place, "--prefix", "*", "bench", *QUICK, "--json")
-    assert (wild.code, wild.json["error"]["code"]) == (1, "invalid_key")
-    assert asyncio.run(subjects(nats_server.url, new_bucket)) == {f"$KV.{new_bucket}.mine-a.k": 1}
+    assert (wild.code, wild.json["error"]["code"]) == (5, "invalid_options")
+    assert asyncio.run(subjects(nats_server.url, new_bucket)) == {
+        f"$KV.{new_bucket}.mine-a.k": 1,
+        f"$KV.{new_bucket}.theirs.k": 1,
+    }
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_benchmark_that_is_stopped_cleans_up(
+    shell: Any, nats_server: NatsServer, new_bucket: str, how: signal.Signals
+) -> None:
+    """Whoever loses patience must not leave a thousand entries in a bucket that others use."""
+    place = ("-s", nats_server.url, "-b", new_bucket)
+    bench = shell.start(*place, "bench", "--rounds", "100000", "--entries", "50", "--entry-size", "100")
+    try:
+        end = time.monotonic() + 60
+        while len(asyncio.run(subjects(nats_server.url, new_bucket))) < 10:
+            assert time.monotonic() < end
+        bench.send_signal(how)
+        _, err = bench.communicate(timeout=60)
+    finally:
+        bench.kill()
+        bench.communicate()
+    assert bench.returncode == (130 if how == signal.SIGINT else 143), err
+    assert asyncio.run(subjects(nats_server.url, new_bucket)) == {}
+
+
+def test_a_folder_to_measure_in_is_made(shell: Any) -> None:
+    """Elsewhere --directory is made where it is missing."""
+    (shell.folder / "file").touch()
+    refused = shell("bench", *QUICK, "--directory", "file/deeper")
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
+    assert shell("bench", *QUICK, "--directory", "new/deeper", "--json").code == 0
+    assert list((shell.folder / "new" / "deeper").iterdir()) == []
 
 
 async def subjects(url: str, bucket: str) -> dict[str, int]:

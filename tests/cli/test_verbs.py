@@ -68,6 +68,45 @@ def test_an_overwrite_shows_what_it_replaces(memory: Any) -> None:
     assert again["replaced"]["content"] == "new text"
 
 
+def test_an_overwrite_keeps_the_line_that_nobody_replaces(memory: Any) -> None:
+    """Whoever brings a text up to date should not have to type again what it is about."""
+    none = memory("write", "note", "--content", "-", "--overwrite", stdin=b"x")
+    assert none.code == 2
+    assert "--description" in none.err
+    memory("write", "note", "-d", "the line", "--content", "-", stdin=b"old\n")
+    replaced = memory("write", "note", "--content", "-", "--overwrite", stdin=b"new")
+    assert (replaced.code, replaced.err) == (0, "Replacing: the line\n- old\nReplaced note.\n")
+    read = memory("read", "note", "--json").json
+    assert (read["description"], read["content"]) == ("the line", "new")
+
+
+def test_who_only_looks_makes_nothing(shell: Any) -> None:
+    """Whoever lists in the wrong folder must not leave a memory there, which the next one takes for the right one."""
+    listed = shell("list", "--json")
+    assert (listed.code, listed.json) == (0, {"backend": "file", "location": "", "entries": []})
+    missing = shell("read", "k", "--json")
+    assert (missing.code, missing.json["error"]["code"]) == (1, "entry_not_found")
+    assert shell("read", "../up", "--json").json["error"]["code"] == "invalid_key"
+    assert shell("delete", "k", "--json").json == {"key": "k", "existed": False}
+    assert shell("delete", "k", "--read-only", "--json").json["error"]["code"] == "read_only"
+    assert list(shell.folder.iterdir()) == []
+
+
+def test_an_answer_that_nobody_can_get_is_not_lost_silently(shell: Any) -> None:
+    """A script with a closed output would take a full store for an empty one."""
+    shell("write", "note", "-d", "x")
+    closed = ("sh", "-c", f'exec "{sys.executable}" -m jsmemory.cli "$@" >&-', "sh")
+    assert shell("list", command=closed).code == 141
+    assert shell("write", "other", "-d", "x", command=closed).code == 0
+
+
+def test_a_content_without_an_end_is_not_told_as_shorter_than_it_is(shell: Any) -> None:
+    """Whoever splits it up would go by the size."""
+    refused = shell("write", "note", "-d", "x", "--content", "-", "--json", stdin=b"x" * (16 * 1024 * 1024 + 1))
+    assert (refused.code, refused.json["error"]["code"]) == (1, "entry_too_large")
+    assert "more than 16777216 bytes" in refused.json["error"]["message"]
+
+
 def test_an_overwrite_of_nothing_creates(memory: Any) -> None:
     """A script that keeps one note current must not need to know whether it is its first run."""
     made = memory("write", "note", "-d", "x", "--content", "-", "--overwrite", "--json", stdin=b"text")

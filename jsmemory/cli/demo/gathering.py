@@ -13,6 +13,9 @@ from jsmemory.cli.demo.notes import NotReadable, NotText, note_of
 MAX_FILES: Final = 1000
 """A line of the index has at most 62 bytes, so that a thousand of them fit one entry of 64 KiB."""
 
+_OF_PROGRAMS: Final = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules"})
+"""Folders that programs keep for themselves: nobody takes notes on them, nor wants to hear of them."""
+
 _KEY_LENGTH: Final = 44
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_=-]+")
 
@@ -54,7 +57,8 @@ def gather(folder: Path, limit: int = MAX_FILES) -> Gathered:
     Choose the text files under a folder.
 
     Links are not followed, so that no loop is ever entered. What is no regular file, holds
-    no text or cannot be read is counted and passed over.
+    no text or cannot be read is counted and passed over; folders that programs keep for
+    themselves are not entered.
     """
     files: list[File] = []
     passed_over: Counter[str] = Counter()
@@ -78,7 +82,7 @@ def _names(root: Path, passed_over: Counter[str]) -> Iterator[Path]:
 
     for place, folders, names in os.walk(root, onerror=unreadable):
         # Sorted here, so that every run of the demo gives the files the same keys.
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name not in _OF_PROGRAMS)
         passed_over["link"] += sum((Path(place) / name).is_symlink() for name in folders)
         for name in sorted(names):
             path = Path(place) / name

@@ -85,7 +85,8 @@ async def measure_bucket(
     api = getattr(connection, "jetstream_api_prefix", "$JS.API")
     plain = Plain(connection, client, api, bucket)
     async with translated():
-        for token in tokens:
+        # What lies under the prefix itself is not touched; but somebody uses it.
+        for token in (prefix, *tokens):
             stream = await plain.stream(f"$KV.{bucket}.{token}.>")
             if stream["state"].get("subjects"):
                 raise InvalidOptionsError(
