@@ -82,6 +82,8 @@ async def _examine(choice: Choice, monitors: list[str], *, thorough: bool, write
         "read_only": chosen.configuration.read_only,
         "write_probe": write_probe,
     }
+    if write_probe and chosen.configuration.read_only:
+        raise UsageRefused("What is only read is not written to. Leave out --write-probe or --read-only.")
     prefix = options.get("prefix")
     if not isinstance(prefix, str):
         # An operator who names nobody means the bucket, and not the notes of whoever is called "default".

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 
-from jsmemory.backends.jetstream.recipe import KIB, MAX_VALUE_SIZE, size
+from jsmemory.backends.jetstream.recipe import KIB, size
 from jsmemory.examining.answers import Account, Described
 from jsmemory.examining.configuration import edit
 from jsmemory.examining.report import Check, Verdict, found, ok
+from jsmemory.limits import MAX_ENTRY_BYTES
 
 NEARLY = 0.8
 """Of a limit, from which on it is time to raise it."""
 
 SERVER_CONSUMERS = 1_000
 """Consumers of a stream that servers since 2.15 allow where nobody says otherwise."""
+
+LARGEST = MAX_ENTRY_BYTES + 8 * KIB
+"""Bytes that the largest entry takes: its value, its headers, and what the server adds."""
 
 _MIB = KIB * KIB
 
@@ -30,7 +34,6 @@ def headroom(bucket: str, described: Described, account: Account | None) -> list
 
 def _checks(bucket: str, described: Described, account: Account | None) -> Iterator[Check]:
     config, state = described.config, described.state
-    message = config.max_msg_size if config.max_msg_size > 0 else MAX_VALUE_SIZE
     if config.max_bytes > 0:
         doubled = size(-(-2 * config.max_bytes // KIB) * KIB)
         yield _bytes(
@@ -38,7 +41,7 @@ def _checks(bucket: str, described: Described, account: Account | None) -> Itera
             "bucket",
             state.bytes,
             config.max_bytes,
-            message,
+            LARGEST,
             edit(bucket, described, f"--max-bucket-size={doubled}", f"--max-bytes={doubled}"),
         )
     else:
@@ -59,7 +62,7 @@ def _checks(bucket: str, described: Described, account: Account | None) -> Itera
                 "account",
                 tier.storage,
                 tier.limits.max_storage,
-                message * config.num_replicas,
+                LARGEST * config.num_replicas,
                 "raise max_file of the account's JetStream limits, or make room in it",
             )
         else:
@@ -80,14 +83,14 @@ def _consumers_allowed(described: Described, account: Account | None) -> int:
     return min(limit for limit in limits if limit > 0)
 
 
-def _bytes(name: str, whose: str, used: int, limit: int, message: int, cure: str) -> Check:
+def _bytes(name: str, whose: str, used: int, limit: int, largest: int, cure: str) -> Check:
     said = f"{_mib(used)} of {_mib(limit)}"
-    if used + message > limit:
+    if used + largest > limit:
         return found(
             name,
             Verdict.FAULT,
             f"{whose}_full",
-            f"The {whose} is full: {said}, and not one more entry of the largest size fits.",
+            f"The {whose} is full: {said}, and an entry of the largest size does not fit any more.",
             cure,
         )
     if used >= NEARLY * limit:

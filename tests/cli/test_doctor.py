@@ -74,6 +74,7 @@ def test_files_are_examined_as_well(shell: Any) -> None:
     [
         (("--monitor", "http://n1:8222"), 2, "--monitor"),
         (("--backend", "in_process"), 2, "--bucket"),
+        (("--read-only", "--write-probe"), 2, "--write-probe"),
         (("-b", "b", "--directory", "d"), 2, "directory"),
     ],
 )

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from nats.aio.client import Client
 
@@ -30,7 +31,15 @@ from jsmemory.examining.clock import clock
 from jsmemory.examining.consumers import judge
 from jsmemory.examining.walking import Seen
 from jsmemory.limits import MAX_ENTRIES, MAX_ENTRY_BYTES
-from jsmemory.testing.servers import NatsCluster, NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
+from jsmemory.testing.servers import (
+    NatsCluster,
+    NatsServer,
+    ServerSettings,
+    embedded_server,
+    local_server,
+    make_bucket,
+    plain_client,
+)
 
 SECOND = 1_000_000_000
 VALUE = b'---\ndescription: "about it"\n---\n\ntext'
@@ -165,7 +174,7 @@ async def test_a_bucket_is_called_full_before_it_refuses_the_largest_entry(nc: C
     await make_bucket(nc, name, max_bytes=limit, max_msg_size=128 * 1024)
     said = []
     for filled in (1, 7, 8):
-        await put(nc, name, [f"alice.k{number}" for number in range(filled)], b"x" * 120_000)
+        await put(nc, name, [f"alice.k{number}" for number in range(filled)], b"x" * 122_000)
         report = await examine_bucket(nc, name)
         said.append((check(report, "bucket_bytes").verdict, codes(report) & {"bucket_nearly_full", "bucket_full"}))
     assert said == [
@@ -181,7 +190,7 @@ async def test_an_edit_does_not_turn_roll_ups_on_behind_an_operators_back(nc: Cl
     """A cure that opens the bucket to whoever wants to wipe it is worse than the fault."""
     name = f"{bucket}-2"
     await make_bucket(nc, name, max_bytes=200_000, allow_rollup_hdrs=False)
-    await put(nc, name, ["alice.k"], b"x" * 100_000)
+    await put(nc, name, ["alice.k"], b"x" * 130_000)
     (finding,) = check(await examine_bucket(nc, name), "bucket_bytes").findings
     assert finding.cure == f"nats stream edit KV_{name} --max-bytes=391K --force"
 
@@ -263,7 +272,7 @@ async def test_a_large_bucket_is_sampled_and_says_so(nc: Client, bucket: str) ->
     assert f"256 of {count + 900:,} were drawn" in check(report, "contents").said
     assert check(report, "markers").findings[0].code == "markers_piled_up"
     whole = await examine_bucket(nc, bucket, thorough=True)
-    assert check(whole, "markers").said == f"{count:,} beside 900 entries" or whole.verdict is Verdict.WARNING
+    assert f"{count:,} beside 900 entries" in check(whole, "markers").said
     assert "contents" not in {each.name for each in whole.checks}
     assert check(whole, "fullest").findings[0].problem.startswith("The store of full is nearly full, 900")
 
@@ -308,9 +317,8 @@ def accounts() -> str:
 
 
 @pytest.fixture(scope="module")
-def guarded(request: pytest.FixtureRequest) -> Any:
+def guarded() -> Iterator[NatsServer]:
     """A server with these accounts, and the bucket team in it."""
-    from jsmemory.testing.servers import local_server
 
     async def make(url: str) -> None:
         async with plain_client(url, user="operator", password="p") as operator:
@@ -479,6 +487,4 @@ def test_a_clock_that_is_wrong_is_told(seconds: int, verdict: Verdict) -> None:
 
 def consumer(fields: Mapping[str, object]) -> Consumer:
     """A consumer as a server describes it."""
-    import msgspec
-
     return msgspec.convert(fields, Consumer)

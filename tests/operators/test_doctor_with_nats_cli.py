@@ -44,7 +44,7 @@ def shell(tmp_path: Path) -> Shell:
 
 async def nearly_full(nc: Client, bucket: str) -> None:
     await make_bucket(nc, bucket, max_bytes=200_000)
-    await nc.jetstream().publish(f"$KV.{bucket}.alice.note", b"x" * 100_000)
+    await nc.jetstream().publish(f"$KV.{bucket}.alice.note", b"x" * 130_000)
 
 
 async def foreign_key(nc: Client, bucket: str) -> None:

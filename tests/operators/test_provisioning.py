@@ -1,5 +1,6 @@
 """From one description to what makes a bucket: printed, compared, and made."""
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -230,6 +231,14 @@ async def test_to_make_it_twice_is_to_make_it_once(nc: Client, bucket: str) -> N
     again = await apply_recipe(nc, recipe)
     assert (again.is_made, again.deviations) == (False, ())
     assert (await nc.jetstream().get_last_msg(recipe.stream, f"$KV.{recipe.bucket}.note")).data == b"kept"
+
+
+async def test_on_a_cluster_three_replicas_are_made_at_once_by_many(cluster_nc: Client, replicated_bucket: str) -> None:
+    """Every pipeline of a fleet may run it, all at the same time."""
+    recipe = BucketRecipe(bucket=f"{replicated_bucket}-2", replicas=3, allow_rollup=False)
+    for applied in await asyncio.gather(*(apply_recipe(cluster_nc, recipe) for _ in range(4))):
+        assert applied.deviations == ()
+    assert (await compare_recipe(cluster_nc, recipe)).deviations == ()
 
 
 async def test_what_is_there_and_differs_is_left_as_it_is(nc: Client, bucket: str) -> None:
