@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -36,6 +38,7 @@ from jsmemory.testing.servers import (
     NatsServer,
     ServerSettings,
     embedded_server,
+    find_nats_server,
     local_server,
     make_bucket,
     plain_client,
@@ -364,6 +367,26 @@ async def test_who_is_to_read_only_is_not_blamed_for_not_writing(guarded: NatsSe
     assert (writer.verdict, codes(writer) - {"may_not_examine"}) == (Verdict.DENIED, {"may_not_write"})
 
 
+@pytest.mark.parametrize("bare", [False, True], ids=["supervised", "bare"])
+@pytest.mark.parametrize("read_only", [False, True], ids=["writer", "reader"])
+@pytest.mark.parametrize("isolated", [False, True], ids=["flat", "isolated"])
+async def test_whoever_has_what_is_printed_for_it_is_fine(
+    grounds: Any, isolated: bool, read_only: bool, bare: bool
+) -> None:
+    """Rights that were pasted, and then found wanting, make an operator grant them all."""
+    worker = WorkerPermissions(bucket="team", prefix="alice", read_only=read_only, isolated=isolated)
+    async with (
+        grounds.server(worker, allow_rollup_hdrs=False) as server,
+        (grounds.bare if bare else grounds.connection)(server.url, worker) as nats,
+    ):
+        report = await examine_bucket(
+            nats, "team", "alice", read_only=read_only, write_probe=not read_only, api_prefix=worker.api_prefix
+        )
+    assert report.verdict is Verdict.ADVICE
+    assert codes(report) == ({"replicas_one"} if isolated else {"may_not_examine"})
+    assert check(report, "entries").verdict is Verdict.OK
+
+
 async def test_who_may_nothing_at_all_hears_so(guarded: NatsServer) -> None:
     """The credentials of another system, pasted into this one."""
     report = await as_user(guarded, "nobody", None)
@@ -378,6 +401,23 @@ async def test_an_account_without_jetstream_is_told_from_a_server_without(guarde
     without = ServerSettings(extra="accounts: { A: { users: [{ user: u, password: p }] } }, no_auth_user: u")
     async with embedded_server(settings=without) as server, plain_client(server.url) as client:
         assert codes(await examine_bucket(client, "team")) == {"account_without_jetstream"}
+
+
+async def test_a_server_without_jetstream_is_told_at_once(tmp_path: Path) -> None:
+    """Whoever forgot one line of a configuration must not wait for an answer that cannot come."""
+    program = find_nats_server()
+    process = subprocess.Popen([program, "-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", tmp_path])
+    try:
+        ports = tmp_path / f"{program.name}_{process.pid}.ports"
+        async with asyncio.timeout(30):
+            while not ports.exists() or not ports.read_text():
+                await asyncio.sleep(0.02)
+        async with plain_client(json.loads(ports.read_text())["nats"][0]) as client:
+            report = await examine_bucket(client, "team")
+    finally:
+        process.kill()
+        process.wait()
+    assert (report.verdict, codes(report)) == (Verdict.FAULT, {"server_without_jetstream"})
 
 
 # -- Who is there -------------------------------------------------------------------------------
