@@ -248,3 +248,24 @@ async def test_a_lost_create_near_the_limit_is_settled_by_what_came_in_its_place
     with pytest.raises(EntryExistsError):
         await store.create("k", "d", "mine", scope=None)
     assert (await store.read("k", scope=None)).content == "theirs"
+
+
+async def test_a_create_that_can_be_neither_counted_nor_taken_back_is_unknown(
+    nc: Client, bucket: str, lossy: LossyConnection, writes: str
+) -> None:
+    """It is stored, and everything after that was lost: neither "written" nor "not written" is known to last."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=1)
+    await store.create("first", "d", "c", scope=None)
+    for number in range(1_100):
+        await nc.publish(f"$KV.{bucket}.q.k{number}", b"x")
+    await nc.flush()
+
+    async def lose_everything() -> None:
+        lossy.lose("request", "", times=10_000)
+
+    lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=lose_everything)
+    scope = Scope()
+    with pytest.raises(OutcomeUnknownError):
+        await store.create("k", "d", "c", scope=scope)
+    with pytest.raises(StaleEntryError):
+        await store.update("k", "d", "c", scope=scope)

@@ -31,6 +31,7 @@ from jsmemory.errors import (
     BackendUnavailableError,
     EntryExistsError,
     IncompleteListingError,
+    OutcomeUnknownError,
     StoreFullError,
 )
 from jsmemory.keys import Prefix
@@ -154,7 +155,11 @@ class Places:
                 return True
         except BackendError as error:
             failure = error
-        outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+        try:
+            outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+        except BackendError:
+            # It is stored, and whether it stays nobody can tell.
+            raise OutcomeUnknownError(name) from None
         if not isinstance(outcome, Landed):
             # Somebody has read it and gone on from there: it was stored, and is theirs now.
             return True
