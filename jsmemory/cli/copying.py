@@ -28,7 +28,7 @@ def copy(
         bool, typer.Option("--overwrite", help="Replace other values under the same keys, if nobody changes them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compare only, and tell what would be done.")] = False,
-    at_once: Annotated[int, typer.Option(min=1, max=256, help="How many entries are on their way at once.")] = 16,
+    at_once: Annotated[int, typer.Option(min=1, max=256, help="How many entries are on their way at once.")] = 32,
     dst_context: Annotated[
         str | None, typer.Option("--dst-context", help="The NATS context of DST; else the same as of SRC.")
     ] = None,

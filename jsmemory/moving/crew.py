@@ -11,8 +11,8 @@ from jsmemory.moving.carrying import Carrier
 from jsmemory.moving.parcels import Parcel
 from jsmemory.moving.report import Moved, MovingReport, Outcome, Progressed
 
-AT_ONCE: Final = 16
-"""Entries that are on their way at once: as many hide a round trip, and 1 MiB holds them."""
+AT_ONCE: Final = 32
+"""Entries that are on their way at once: as many hide a round trip, and a few MiB hold them."""
 
 _GIVE_UP_AFTER: Final = 8
 # Entries that fail one after the other, each after several attempts. A store that is gone fails
@@ -69,7 +69,7 @@ class Crew:
         """
         wanted = list(expected)
         self._total = len(wanted)
-        turn = anyio.Lock()
+        turn = anyio.Lock(fast_acquire=True)
         async with aclosing(parcels), anyio.create_task_group() as tasks:
             for _ in range(min(self._at_once, self._total)):
                 tasks.start_soon(self._work, parcels, turn)

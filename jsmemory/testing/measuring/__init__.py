@@ -7,11 +7,13 @@ What a store costs over the plain request under it: the same subject, connection
 A store call and the raw one take turns in one loop, so that a noisy machine slows both and
 the ratio holds. `comparing` turns times into numbers, `plain` makes the raw requests,
 `operations` and `listing` time one against the other, `tools` the tools against the store,
-`replaying` a journal by itself; `bucket` and `files` are the faces.
+`copying` a copy of a store against reading and writing alone, `replaying` a journal by itself;
+`bucket` and `files` are the faces.
 """
 
 from jsmemory.testing.measuring.bucket import BucketMeasured, measure_bucket
 from jsmemory.testing.measuring.comparing import MAX_LISTING_WIRE_BYTES, MUST_REACH, Comparison
+from jsmemory.testing.measuring.copying import MAX_COPY_RATIO, measure_copy
 from jsmemory.testing.measuring.files import measure_files
 from jsmemory.testing.measuring.listing import ListingComparison
 from jsmemory.testing.measuring.operations import Report
@@ -19,6 +21,7 @@ from jsmemory.testing.measuring.replaying import MAX_REPLAY_S, Replayed, measure
 from jsmemory.testing.measuring.tools import MAX_TOOL_RATIO, measure_tools
 
 __all__ = [
+    "MAX_COPY_RATIO",
     "MAX_LISTING_WIRE_BYTES",
     "MAX_REPLAY_S",
     "MAX_TOOL_RATIO",
@@ -29,6 +32,7 @@ __all__ = [
     "Replayed",
     "Report",
     "measure_bucket",
+    "measure_copy",
     "measure_files",
     "measure_replay",
     "measure_tools",
