@@ -12,8 +12,8 @@ import msgspec
 
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.leader import last_sequence
-from jsmemory.backends.jetstream.marks import Mark, Marks
+from jsmemory.backends.jetstream.leader import last_sequence, last_sequence_for_reader
+from jsmemory.backends.jetstream.marks import UNSEEN, Mark, Marks
 from jsmemory.backends.jetstream.messages import Message
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
@@ -65,6 +65,8 @@ class Reading:
         self._is_replicated = is_replicated
         self._allows_direct = allows_direct
         self._doubt = doubt
+        self._may_publish = True
+        # Until a denial says otherwise; it is as much as asked for with every write.
 
     async def newest(
         self, name: str, deadline: Deadline, *, at_least: int = 0, confirm: bool = False
@@ -119,17 +121,28 @@ class Reading:
                     from_leader = True
                     continue
                 if not self._asks_leader and self._is_replicated:
-                    floor, confirm = await self._floor_of_leader(name, mark, floor, deadline), False
+                    said = await self._floor_of_leader(name, mark, deadline)
+                    if said is None and (message is None or message.sequence >= floor) and mark is UNSEEN:
+                        # Who may not ask the leader has to do with what anyone says.
+                        return message
+                    floor, confirm = floor if said is None else said, False
             if deadline.has_passed:
                 raise BackendUnavailableError("The bucket did not show its newest value in time.")
             await deadline.pause()
 
-    async def _floor_of_leader(self, name: str, mark: Mark, floor: int, deadline: Deadline) -> int:
-        """How far the leader says that the key has come, asked by who may ask for nothing else."""
+    async def _floor_of_leader(self, name: str, mark: Mark, deadline: Deadline) -> int | None:
+        """How far the leader says that the key has come; None for who may not even ask that."""
+        subject = f"$KV.{self._bucket}.{name}"
         try:
-            last = await last_sequence(self._wire, f"$KV.{self._bucket}.{name}", None, deadline)
+            if self._may_publish:
+                last = await last_sequence(self._wire, subject, None, deadline)
+            else:
+                last = await last_sequence_for_reader(self._wire, f"KV_{self._bucket}", subject, deadline)
         except Denied:
-            return floor
+            if not self._may_publish:
+                return None
+            self._may_publish = False
+            return await self._floor_of_leader(name, mark, deadline)
         if last < mark.sequence:
             if last > 0 or mark.is_value:
                 await self._doubt(deadline, certain=True)
