@@ -118,4 +118,3 @@ class LossyConnection:
 
     async def subscribe(self, subject: str, *, cb: Any) -> Any:
         return await self._client.subscribe(subject, cb=cb)
-
