@@ -117,31 +117,25 @@ async def test_of_concurrent_deletes_exactly_one_answers_true(cluster_nc: Client
 
 
 async def test_writes_go_on_through_the_death_of_the_leader(fresh_cluster: NatsCluster) -> None:
-    """Every acknowledged increment is there afterwards, and every other outcome was told honestly."""
+    """A fleet would stand still, or lose what was acknowledged, with the one server that leads."""
     async with connect(servers=",".join(fresh_cluster.urls)) as connection:
         await make_bucket(fresh_cluster.urls[0], "team", replicas=3)
-        store = await JetStreamStore.bind(connection, "team", "p")
+        # Votes that split, and a machine that is busy, take an election beyond the usual budget.
+        store = await JetStreamStore.bind(connection, "team", "p", write_budget=90)
         scope = Scope()
         await store.create("k", "d", "0", scope=scope)
-        acknowledged: list[str] = []
         leader = await fresh_cluster.leader_of("KV_team")
 
         async def write() -> None:
             for turn in range(1, 41):
-                try:
-                    await store.update("k", "d", str(turn), scope=scope)
-                except BackendError:
-                    await store.read("k", scope=scope)
-                else:
-                    acknowledged.append(str(turn))
+                await store.update("k", "d", str(turn), scope=scope)
                 await asyncio.sleep(0.02)
 
         writing = asyncio.create_task(write())
         await asyncio.sleep(0.3)
         leader.kill()
         await writing
-        assert len(acknowledged) == 40
-        assert (await store.read("k", scope=None)).content == acknowledged[-1]
+        assert (await store.read("k", scope=None)).content == "40"
         assert [item.key for item in await store.list()] == ["k"]
 
 

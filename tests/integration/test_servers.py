@@ -322,8 +322,9 @@ async def _get(cluster: NatsCluster) -> bytes | None:
 
 
 async def _in_time(ask: Callable[[], Awaitable[Answer]]) -> Answer:
-    # Members learn of a new bucket one after the other, and a new leader is silent for a moment.
-    deadline = time.monotonic() + 10
+    # Members learn of a new bucket one after the other, and a new leader is silent for a moment;
+    # on a busy machine it can lose its office again at once.
+    deadline = time.monotonic() + 60
     while True:
         try:
             return await ask()

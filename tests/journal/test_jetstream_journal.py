@@ -241,6 +241,21 @@ async def test_a_name_that_no_stream_has_is_refused_before_anything_is_asked(los
     assert not lossy.sent
 
 
+async def test_a_bind_to_a_silent_server_ends_within_its_timeout(nc: Client, stream: str) -> None:
+    """A wrong address surfaces at the start of a run, not as a run that never starts."""
+    async with asyncio.timeout(10):
+        with pytest.raises(BackendUnavailableError):
+            await JetStreamJournal.bind(nc, stream, bind_timeout=0.3, api_prefix="nobodys.API")
+
+
+@pytest.mark.parametrize("option", ["budget", "bind_timeout"])
+async def test_seconds_that_are_out_of_range_are_refused_by_name(nc: Client, stream: str, option: str) -> None:
+    """A budget of nothing would fail every call, and one without an end would hang a run."""
+    for seconds in (0, 301, float("nan")):
+        with pytest.raises(InvalidOptionsError, match=option):
+            await JetStreamJournal.bind(nc, stream, **{option: seconds})
+
+
 UNFIT = {
     "stream_in_memory": {"storage": "memory"},
     "stream_async": {"persist_mode": "async"},

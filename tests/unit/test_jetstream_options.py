@@ -1,11 +1,14 @@
 """What a host may say about a JetStream store, and what is refused with the option's name."""
 
+import inspect
 from typing import Any
 
 import msgspec
 import pytest
 
+from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.backends.jetstream.options import JetStreamOptions
+from jsmemory.journal.jetstream import JetStreamJournal
 
 
 def decode(**options: Any) -> JetStreamOptions:
@@ -18,6 +21,16 @@ def test_the_bucket_alone_is_enough_and_the_guards_are_on() -> None:
     assert options.require_read_before_update
     assert options.preflight
     assert options.prefix is None
+
+
+def test_a_bind_outlasts_an_election_in_which_votes_split() -> None:
+    """A fleet that starts after a crash would give up while the servers elect a leader, for twice 9 s at worst."""
+    defaults = {
+        bind: inspect.signature(bind).parameters["bind_timeout"].default
+        for bind in (JetStreamStore.bind, JetStreamJournal.bind)
+    }
+    assert set(defaults.values()) == {decode().bind_timeout}
+    assert decode().bind_timeout > 18
 
 
 def test_a_flat_keyspace_is_not_a_prefix_left_out() -> None:

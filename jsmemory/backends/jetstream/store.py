@@ -1,21 +1,18 @@
 """The store that most code opens: the contract over a JetStream bucket."""
 
-from typing import Final
-
 import msgspec
 
 from jsmemory.backed_store import BackedStore
 from jsmemory.backends.jetstream.backend import JetStreamBackend
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT, MAX_BUCKET_LENGTH, WRITE_BUDGET, JetStreamOptions
+from jsmemory.backends.jetstream.options import (
+    BIND_TIMEOUT,
+    MAX_BUCKET_LENGTH,
+    WRITE_BUDGET,
+    BucketName,
+    check_seconds,
+)
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.errors import InvalidOptionsError
-
-_SECONDS: Final = ("is out of range", "Give 0.1 to 300 seconds.")
-_BOUNDS: Final = {
-    "bucket": ("is no name of a bucket", f"Use 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ and -."),
-    "write_budget": _SECONDS,
-    "bind_timeout": _SECONDS,
-}
 
 
 class JetStreamStore(BackedStore):
@@ -45,7 +42,7 @@ class JetStreamStore(BackedStore):
             preflight: Whether to examine the bucket, now and every few seconds of use. Off, the
                 store asks for nothing outside its prefix, and authority ends with this object.
             write_budget: Seconds, 0.1 to 300, for one call and the settling of its outcome.
-            bind_timeout: Seconds for the bind.
+            bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket.
             api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
 
         Raises:
@@ -57,12 +54,14 @@ class JetStreamStore(BackedStore):
             AccessDeniedError: the credentials may not examine the bucket.
         """
         try:
-            msgspec.convert(
-                {"bucket": bucket, "write_budget": write_budget, "bind_timeout": bind_timeout}, JetStreamOptions
-            )
-        except msgspec.ValidationError as error:
-            option = next((name for name in ("write_budget", "bind_timeout") if name in str(error)), "bucket")
-            raise InvalidOptionsError(option, *_BOUNDS[option]) from None
+            msgspec.convert(bucket, BucketName)
+        except msgspec.ValidationError:
+            raise InvalidOptionsError(
+                "bucket",
+                "is no name of a bucket",
+                f"Use 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ and -.",
+            ) from None
+        check_seconds(write_budget=write_budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
         backend = await JetStreamBackend.bind(
             wire, bucket, prefix, preflight=preflight, bind_timeout=bind_timeout, budget=write_budget

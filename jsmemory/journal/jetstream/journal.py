@@ -9,6 +9,7 @@ import msgspec
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import StreamFacts
+from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET, check_seconds
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.errors import (
     BackendError,
@@ -30,11 +31,6 @@ from jsmemory.journal.journal import Journal, RunLine, Tail
 from jsmemory.journal.records import Record
 from jsmemory.journal.replay import Line, status_in
 from jsmemory.keys import is_legal_key, validate_key
-
-BUDGET: Final = 15.0
-"""Seconds for one call: a new leader is elected within 4 to 9."""
-
-BIND_TIMEOUT: Final = 10.0
 
 _ASKED_AT_ONCE: Final = 32
 # Runs whose state a listing asks for at the same time.
@@ -68,7 +64,13 @@ class JetStreamJournal(Journal):
 
     @classmethod
     async def bind(
-        cls, nc: Connection, stream: str, *, budget: float = BUDGET, api_prefix: str | None = None
+        cls,
+        nc: Connection,
+        stream: str,
+        *,
+        budget: float = WRITE_BUDGET,
+        bind_timeout: float = BIND_TIMEOUT,
+        api_prefix: str | None = None,
     ) -> "JetStreamJournal":
         """
         Bind to a stream that its operator has made; never makes or changes one.
@@ -76,14 +78,15 @@ class JetStreamJournal(Journal):
         Args:
             nc: A connection of the host's, of nats-py or of `jsmemory.connect`; never closed here.
             stream: Its name, 1 to 32 characters out of ``A-Z a-z 0-9 _ -``.
-            budget: Seconds for one call and the settling of its outcome.
+            budget: Seconds, 0.1 to 300, for one call and the settling of its outcome.
+            bind_timeout: Seconds, 0.1 to 300, for finding and examining the stream.
             api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
 
         Raises:
             StreamNotFoundError: there is no such stream; with the command that makes it.
             StreamUnfitError: it would lose or refuse records; every finding with its cure.
-            InvalidOptionsError: no stream can be called so.
-            BackendUnavailableError: no answer in 10 seconds.
+            InvalidOptionsError: no stream can be called so, or another argument is out of range.
+            BackendUnavailableError: no answer within `bind_timeout`.
             AccessDeniedError: the credentials may not examine the stream.
         """
         if not is_stream_name(stream):
@@ -92,8 +95,9 @@ class JetStreamJournal(Journal):
                 "is no name that the stream of a journal can have",
                 f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ and -.",
             )
+        check_seconds(budget=budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
-        raw = await Asking(wire, stream).describe(Deadline(BIND_TIMEOUT))
+        raw = await Asking(wire, stream).describe(Deadline(bind_timeout))
         try:
             facts = StreamFacts.of(raw)
         except msgspec.DecodeError:
