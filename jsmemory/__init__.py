@@ -65,7 +65,16 @@ if TYPE_CHECKING:
     from jsmemory.backends.jetstream.permissions import WorkerPermissions
     from jsmemory.backends.jetstream.recipe import BucketRecipe
     from jsmemory.connecting import connect
-    from jsmemory.examining import Check, Report, Verdict, examine_bucket, examine_directory
+    from jsmemory.examining import (
+        Check,
+        PrefixLine,
+        Report,
+        Verdict,
+        examine_bucket,
+        examine_directory,
+        list_directory_prefixes,
+        list_prefixes,
+    )
     from jsmemory.journal.file import FileJournal
     from jsmemory.journal.jetstream import JetStreamJournal
     from jsmemory.journal.jetstream.recipe import StreamRecipe
@@ -131,6 +140,7 @@ __all__ = [
     "MovingReport",
     "Outcome",
     "OutcomeUnknownError",
+    "PrefixLine",
     "ReadOnlyStoreError",
     "Report",
     "RequestError",
@@ -161,6 +171,8 @@ __all__ = [
     "export_archive",
     "import_archive",
     "import_folder",
+    "list_directory_prefixes",
+    "list_prefixes",
     "open_store",
     "print_recipe",
 ]
@@ -182,6 +194,7 @@ _LAZY: Final = {
     "Moved": "jsmemory.moving",
     "MovingReport": "jsmemory.moving",
     "Outcome": "jsmemory.moving",
+    "PrefixLine": "jsmemory.examining",
     "Report": "jsmemory.examining",
     "Run": "jsmemory.running",
     "RunLine": "jsmemory.journal.journal",
@@ -198,6 +211,8 @@ _LAZY: Final = {
     "export_archive": "jsmemory.moving",
     "import_archive": "jsmemory.moving",
     "import_folder": "jsmemory.moving",
+    "list_directory_prefixes": "jsmemory.examining",
+    "list_prefixes": "jsmemory.examining",
     "open_store": "jsmemory.opening",
     "print_recipe": "jsmemory.provisioning",
 }

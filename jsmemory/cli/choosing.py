@@ -55,6 +55,19 @@ class Chosen:
         bucket = self.configuration.options.get("bucket")
         return bucket if isinstance(bucket, str) else None
 
+    @property
+    def directory(self) -> Path:
+        """
+        The directory that is named; for the file backend.
+
+        Raises:
+            UsageRefused: it begins with the home of nobody.
+        """
+        try:
+            return self.base_dir / Path(str(self.configuration.options.get("directory", ""))).expanduser()
+        except RuntimeError:
+            raise UsageRefused("The directory begins with the home of nobody. Write it out.") from None
+
 
 def choose(choice: Choice) -> Chosen:
     """

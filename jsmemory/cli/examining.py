@@ -1,7 +1,6 @@
 """``jsmemory doctor``: whether memory is safe where it is, and what to do where it is not."""
 
 import os
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -11,7 +10,7 @@ from rich.text import Text
 import jsmemory
 from jsmemory import Report, Verdict
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import CONNECT_S, FILE, Chosen, choose
+from jsmemory.cli.choosing import CONNECT_S, FILE, choose
 from jsmemory.cli.exits import ExitCode, UsageRefused
 from jsmemory.cli.options import IDENTITY_VARIABLE, Choice
 from jsmemory.cli.waiting import wait_for
@@ -100,15 +99,7 @@ async def _examine(choice: Choice, monitors: list[str], *, thorough: bool, write
         raise UsageRefused("Only buckets and directories can be examined. Name one: --bucket NAME, --directory DIR.")
     if monitors:
         raise UsageRefused("A directory has no servers to look at. Leave out --monitor.")
-    return await jsmemory.examine_directory(_directory(chosen), choice.who if prefix is None else prefix, **how)
-
-
-def _directory(chosen: Chosen) -> Path:
-    written = Path(str(chosen.configuration.options.get("directory", "")))
-    try:
-        return chosen.base_dir / written.expanduser()
-    except RuntimeError:
-        raise UsageRefused("The directory begins with the home of nobody. Write it out.") from None
+    return await jsmemory.examine_directory(chosen.directory, choice.who if prefix is None else prefix, **how)
 
 
 def _draw(report: Report) -> None:

@@ -5,11 +5,21 @@ Looking at a bucket, or at a directory, as a doctor would: everything, and chang
 (`configuration`), who holds it (`holding`), how much room there is (`headroom`, `disk`), what
 the credentials may do (`rights`), what lies in it (`census`, counted by `walking` or
 `sampling`), who reads it (`consumers`), the clocks (`clock`), and what servers tell on their
-own pages (`monitoring`). A `report` is what comes of it.
+own pages (`monitoring`). A `report` is what comes of it. `prefixes` says whose notes there are.
 """
 
 from jsmemory.examining.bucket import examine_bucket
 from jsmemory.examining.directory import examine_directory
+from jsmemory.examining.prefixes import PrefixLine, list_directory_prefixes, list_prefixes
 from jsmemory.examining.report import Check, Report, Verdict
 
-__all__ = ["Check", "Report", "Verdict", "examine_bucket", "examine_directory"]
+__all__ = [
+    "Check",
+    "PrefixLine",
+    "Report",
+    "Verdict",
+    "examine_bucket",
+    "examine_directory",
+    "list_directory_prefixes",
+    "list_prefixes",
+]

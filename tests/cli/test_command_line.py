@@ -23,6 +23,7 @@ VERBS = (
     "run",
     "runs",
     "server",
+    "prefixes",
     "doctor",
     "provision",
     "permissions",
@@ -35,6 +36,7 @@ SHOWN: dict[str, set[str]] = {
     "demo": set(),
     "runs": {"--context", "--server"},
     "server": {"--bucket", "--config"},
+    "prefixes": {"--bucket", "--directory", "--config", "--context", "--server"},
     "bench": {"--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
 }
 """The shared options of the commands that do not take all of them."""

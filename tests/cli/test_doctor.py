@@ -98,3 +98,20 @@ async def plant(url: str, bucket: str, value: bytes) -> None:
     """Store a value past every store."""
     async with plain_client(url) as client:
         await client.jetstream().publish(f"$KV.{bucket}.alice.huge", value)
+
+
+def test_the_prefixes_are_named_for_a_script(shell: Any, nats_server: NatsServer, new_bucket: str) -> None:
+    """A loop over all agents takes its names from there."""
+    place = ("-s", nats_server.url, "-b", new_bucket)
+    for prefix, key in (("alice", "a"), ("bob", "b"), ("alice", "c")):
+        assert shell(*place, "--prefix", prefix, "write", key, "-d", "d", "--content", "-", stdin=b"text").code == 0
+    assert shell(*place, "prefixes").out == b"alice\t2\nbob\t1\n"
+    assert shell(*place, "prefixes", "--json").json == {
+        "prefixes": [{"prefix": "alice", "entries": 2}, {"prefix": "bob", "entries": 1}]
+    }
+    assert shell("write", "k", "-d", "d", "--content", "-", stdin=b"text").code == 0
+    assert shell("prefixes").out == b"default\t1\n"
+    assert shell("prefixes", "--prefix", "alice").code == 2
+    assert (
+        shell("-b", "absent", "-s", nats_server.url, "prefixes", "--json").json["error"]["code"] == "bucket_not_found"
+    )
