@@ -1,0 +1,36 @@
+"""The guarantees that one call alone can break: the words of the contract, whole values, and what was refused."""
+
+import math
+from collections.abc import Iterator
+
+from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
+from jsmemory.testing.torture.checking.listings import final_listing
+from jsmemory.testing.torture.checking.steps import FULL
+from jsmemory.testing.torture.values import TORN
+
+
+def check_answers(history: History) -> Iterator[Violation]:
+    """Look at each answer by itself, and at each value that was shown."""
+    refused = {
+        (call.space, call.key, call.value): call
+        for call in history.calls
+        if call.operation in ("create", "update") and call.outcome in ("refused", "unavailable")
+    }
+    for call in [*history.calls, *map(final_listing, history.rests)]:
+        if call.outcome == "foreign" and call.code == TORN:
+            yield violation(Guarantee.WHOLE, f"{call.value} was read with a content that is not its own", [call])
+        elif call.outcome == "foreign":
+            yield violation(Guarantee.CONTRACT, f"a call ended with {call.code}", [call])
+        elif call.operation in ("read", "list") and call.outcome == "ok":
+            for key, value in call.listed or ((call.key, call.value),):
+                write = refused.get((call.space, key, value))
+                if write is not None and not _may_have_stood(write, call):
+                    what = f"{value} was shown, whose write was refused with {write.code}"
+                    yield violation(Guarantee.REFUSED, what, [write, call], key=key)
+
+
+def _may_have_stood(write: Call, shown: Call) -> bool:
+    """Whether a create that was one too many was still there: it is taken back before it is refused."""
+    passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
+    return passes and shown.start < (math.inf if write.is_open else write.end)

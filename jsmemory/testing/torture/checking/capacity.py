@@ -1,0 +1,86 @@
+"""The guarantees about the limit: it is never passed, and what is free can be used."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from jsmemory.limits import MAX_ENTRIES
+from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
+from jsmemory.testing.torture.checking.listings import final_listing
+from jsmemory.testing.torture.checking.steps import EXISTS, FULL
+
+
+def check_capacity(history: History) -> Iterator[Violation]:
+    """
+    Count what listings and the final states show, and what can have been there when a store said that it was full.
+
+    At rest the limit holds exactly. While creates are under way, each of them may stand for
+    the moment that it takes to count it and to take it back.
+    """
+    capacity = MAX_ENTRIES if history.settings is None else history.settings.capacity
+    creates: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        if call.operation == "create":
+            creates[call.space].append(call)
+    for call in history.calls:
+        if call.operation == "list" and len(call.listed) > capacity:
+            under_way = [each for each in creates[call.space] if each.start < call.end and each.end > call.start]
+            if len(call.listed) > capacity + len(under_way):
+                what = f"{len(call.listed)} entries were listed, of {capacity} that there may be"
+                yield violation(Guarantee.CAPACITY, what, [*under_way, call])
+    for rest in map(final_listing, history.rests):
+        if len(rest.listed) > capacity:
+            # Those that came last are the ones too many.
+            kept = {value for _, value in rest.listed}
+            last = [each for each in creates[rest.space] if each.value in kept][capacity:]
+            what = f"in the end there were {len(rest.listed)} entries, of {capacity} that there may be"
+            yield violation(Guarantee.CAPACITY, what, [*last, rest])
+    yield from _refused_with_room(history, capacity)
+
+
+def _refused_with_room(history: History, capacity: int) -> Iterator[Violation]:
+    full = [call for call in history.calls if call.code == FULL]
+    if not full:
+        return
+    there = {space: _Presence(history, space) for space in {call.space for call in full}}
+    for call in full:
+        at_most = there[call.space].at_most(call)
+        if at_most < capacity:
+            what = f"the store was said to be full, with {at_most} entries at most, of {capacity} that there may be"
+            yield violation(Guarantee.ROOM, what, [call])
+
+
+class _Presence:
+    """
+    Which keys of a keyspace can have held a value.
+
+    Args:
+        history: The run.
+        space: The keyspace.
+    """
+
+    def __init__(self, history: History, space: str) -> None:
+        self._absences = {key: _absences(calls) for (where, key), calls in history.by_key().items() if where == space}
+
+    def at_most(self, refused: Call) -> int:
+        """How many other keys can have held a value at one moment of a call that was refused."""
+        return sum(
+            key != refused.key and not any(gone < refused.start and refused.end < come for gone, come in spans)
+            for key, spans in self._absences.items()
+        )
+
+
+def _absences(calls: list[Call]) -> list[tuple[float, float]]:
+    """The spans in which a key held nothing for certain: after it was found so, and before any create can be later."""
+    creates = [(call.start, _latest(call)) for call in calls if call.operation == "create" and call.code != EXISTS]
+    spans = [(-math.inf, min((start for start, _ in creates), default=math.inf))]
+    for call in calls:
+        if call.code == FULL or (call.operation == "delete" and call.outcome == "ok"):
+            later = (start for start, latest in creates if latest > (call.end if call.code == FULL else call.start))
+            spans.append((call.end, min(later, default=math.inf)))
+    return [(gone, come) for gone, come in spans if gone < come]
+
+
+def _latest(create: Call) -> float:
+    return math.inf if create.outcome == "unknown" else create.end

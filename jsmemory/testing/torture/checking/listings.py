@@ -1,0 +1,93 @@
+"""The guarantee about listings: every entry that was there all the time, and none that cannot have been."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
+from jsmemory.testing.torture.checking.steps import Step, look
+from jsmemory.testing.torture.checking.writes import is_steady
+from jsmemory.testing.torture.records import Rested
+
+Looks = dict[tuple[str, str], list[Step]]
+
+
+def looks_of(history: History) -> Looks:
+    """
+    What listings and the final states have shown of each key that was written more than once.
+
+    Between the begin and the end of a listing the key held, at one moment, what is shown.
+    """
+    moving: defaultdict[str, list[str]] = defaultdict(list)
+    for (space, key), calls in history.by_key().items():
+        if not is_steady(calls):
+            moving[space].append(key)
+    looks: defaultdict[tuple[str, str], list[Step]] = defaultdict(list)
+    for call in _listings(history):
+        shown = dict(call.listed)
+        for key in moving[call.space]:
+            looks[call.space, key].append(look(call, shown.get(key)))
+    return dict(looks)
+
+
+def check_listings(history: History) -> Iterator[Violation]:
+    """Hold listings against the keys that were written once, and never again, and against those that nobody wrote."""
+    written: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    steady: defaultdict[str, list[Call]] = defaultdict(list)
+    for (space, key), calls in history.by_key().items():
+        written[space].update((key, call.value) for call in calls if call.is_write)
+        if is_steady(calls):
+            steady[space].extend(call for call in calls if call.is_write)
+    for listing in _listings(history):
+        yield from _ghosts(listing, written[listing.space])
+        if not any(wipe.began < listing.end and wipe.ended > listing.start for wipe in history.wipes):
+            yield from _of_steady(listing, steady[listing.space], history)
+
+
+def final_listing(rest: Rested) -> Call:
+    """The final state of a keyspace as a listing of everything, after all other calls."""
+    return Call(
+        name="in the end",
+        operation="read",
+        store="",
+        scope="",
+        space=rest.space,
+        key="",
+        value="",
+        start=rest.at,
+        end=rest.at,
+        outcome="ok",
+        listed=tuple(sorted(rest.entries.items())),
+    )
+
+
+def _listings(history: History) -> Iterable[Call]:
+    yield from (call for call in history.calls if call.operation == "list" and call.outcome == "ok")
+    yield from map(final_listing, history.rests)
+
+
+def _ghosts(listing: Call, written: set[tuple[str, str]]) -> Iterator[Violation]:
+    for key, value in listing.listed:
+        if (key, value) not in written:
+            yield violation(
+                Guarantee.LISTED, f"{key} was listed with {value!r}, which nobody wrote", [listing], key=key
+            )
+
+
+def _of_steady(listing: Call, steady: Sequence[Call], history: History) -> Iterator[Violation]:
+    shown = frozenset(listing.listed)
+    for created in steady:
+        is_shown = (created.key, created.value) in shown
+        is_removed = any(wipe.began > created.end and wipe.ended < listing.start for wipe in history.wipes)
+        if is_removed and is_shown:
+            what = f"{created.key} was listed, which the operator had removed"
+        elif created.end < listing.start and not is_shown and not _may_be_removed(created, listing, history):
+            what = f"{created.key} was not listed, although it was there all the time"
+        else:
+            continue
+        broken = Guarantee.LISTED if listing.operation == "list" else Guarantee.KEPT
+        yield violation(broken, what, [created, listing], key=created.key)
+
+
+def _may_be_removed(created: Call, listing: Call, history: History) -> bool:
+    return any(wipe.ended > created.start and wipe.began < listing.end for wipe in history.wipes)

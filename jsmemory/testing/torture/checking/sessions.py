@@ -1,0 +1,135 @@
+"""The guarantee of a session: within one store object no read goes back behind what was read or written there."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
+from jsmemory.testing.torture.records import Wiped
+
+
+def check_sessions(history: History, seen: Mapping[Call, Call]) -> Iterator[Violation]:
+    """Follow what each store object has learnt of each key."""
+    for calls in history.by_key().values():
+        lives = Lives(calls, seen)
+        stores: defaultdict[str, list[Call]] = defaultdict(list)
+        for call in calls:
+            stores[call.store].append(call)
+        for session in stores.values():
+            yield from _of_session(session, calls, lives, history.wipes)
+
+
+def _of_session(
+    session: Sequence[Call], calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]
+) -> Iterator[Violation]:
+    # A read is held against what was known when it began.
+    moments = sorted(
+        [(call.start, 1, number) for number, call in enumerate(session) if call.operation == "read"]
+        + [(call.end, 0, number) for number, call in enumerate(session) if not call.is_open]
+    )
+    known: Call | None = None
+    deleted: Call | None = None
+    for _, begins, number in moments:
+        call = session[number]
+        if begins:
+            if (broken := _gone_back(call, known, deleted, calls, lives, wipes)) is not None:
+                yield broken
+        elif call.outcome == "ok" and call.operation in ("read", "create", "update"):
+            if known is None or not lives.is_older(call.value, known.value):
+                known = call
+        elif call.operation == "delete" and call.outcome == "ok":
+            deleted = call
+
+
+def _gone_back(
+    read: Call, known: Call | None, deleted: Call | None, calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]
+) -> Violation | None:
+    if read.outcome == "ok":
+        if known is not None and lives.is_older(read.value, known.value):
+            what = f"{read.value} was read where {known.value} was known, which replaced it"
+            return violation(
+                Guarantee.SESSION, what, [*lives.written(read.value), *lives.written(known.value), known, read]
+            )
+        if deleted is not None and any(
+            call.end < deleted.start for call in lives.written(read.value) if call.outcome == "ok"
+        ):
+            what = f"{read.value} was read after this store had found it deleted"
+            return violation(Guarantee.SESSION, what, [*lives.written(read.value), deleted, read])
+    elif read.outcome == "refused" and known is not None and not _may_be_gone(read, known, calls, lives, wipes):
+        what = f"nothing was found where {known.value} was known, and nobody had deleted it"
+        return violation(Guarantee.SESSION, what, [*lives.written(known.value), known, read])
+    return None
+
+
+def _may_be_gone(read: Call, known: Call, calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]) -> bool:
+    written = min((call.start for call in lives.written(known.value)), default=-math.inf)
+    if any(wipe.ended > written and wipe.began < read.end for wipe in wipes):
+        return True
+    return any(
+        call.start < read.end and (call.end > written or call.outcome == "unknown") and _removes(call, known)
+        for call in calls
+    )
+
+
+def _removes(call: Call, known: Call) -> bool:
+    if call.operation == "delete":
+        return call.existed or call.outcome == "unknown"
+    # A create that is taken back removes what it stored itself.
+    return call.operation == "create" and call.value == known.value and call.outcome != "ok"
+
+
+@dataclass(slots=True)
+class _Life:
+    """What is known of a value and all that replaced it, until it was deleted."""
+
+    some_ended: float = math.inf
+    some_began: float = -math.inf
+
+
+class Lives:
+    """
+    Which values of a key are older than others, where that is certain.
+
+    A life is a created value and what replaced it, each by a run that had seen the one before.
+
+    Args:
+        calls: The calls about the key.
+        seen: What the runs had seen, by their updates.
+    """
+
+    def __init__(self, calls: Sequence[Call], seen: Mapping[Call, Call]) -> None:
+        self._writes: dict[str, Call] = {call.value: call for call in calls if call.operation in ("create", "update")}
+        self._before = {call.value: seen[call].value for call in calls if call.operation == "update" and call in seen}
+        self._places: dict[str, tuple[str, int]] = {}
+        self._lives: defaultdict[str, _Life] = defaultdict(_Life)
+        for value, write in self._writes.items():
+            if write.outcome == "ok":
+                life = self._lives[self._place(value)[0]]
+                life.some_ended = min(life.some_ended, write.end)
+                life.some_began = max(life.some_began, write.start)
+
+    def written(self, value: str) -> list[Call]:
+        """The write of a value, if it is known."""
+        return [self._writes[value]] if value in self._writes else []
+
+    def is_older(self, one: str, other: str) -> bool:
+        """Whether one value was replaced, or deleted, before the other one was there."""
+        if one == other or one not in self._writes or other not in self._writes:
+            return False
+        (life, number), (other_life, other_number) = self._place(one), self._place(other)
+        if life == other_life:
+            return number < other_number
+        return self._lives[life].some_ended < self._lives[other_life].some_began
+
+    def _place(self, value: str) -> tuple[str, int]:
+        """The life that a value belongs to, and which one of it it is."""
+        chain = [value]
+        while chain[-1] not in self._places and chain[-1] in self._before:
+            chain.append(self._before[chain[-1]])
+        life, number = self._places.setdefault(chain[-1], (chain[-1], 0))
+        for later in reversed(chain[:-1]):
+            number += 1
+            self._places[later] = (life, number)
+        return life, number

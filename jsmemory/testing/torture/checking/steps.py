@@ -1,0 +1,179 @@
+"""
+The calls about one key as steps: what each needs the key to hold at some moment, and what it makes of it.
+
+A step happens at one moment between two times. One that changes nothing is a look: it says
+what a call has found.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from jsmemory.testing.torture.calls import Call
+from jsmemory.testing.torture.records import Wiped
+
+Needs = Literal["anything", "nothing", "something", "value", "other"]
+"""
+What the key must hold: whatever it is; no value; any value; the value that is named; or anything
+else than the value that is named.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """
+    One step.
+
+    Attributes:
+        call: The call that it belongs to; None for what the operator did.
+        needs: What the key must hold.
+        which: The value that `needs` names.
+        changes: Whether it makes the key hold something else.
+        makes: What that is; None for no value.
+        start: The earliest moment.
+        end: The latest moment; infinity where it may come late.
+        must: Whether it has happened for certain.
+        fixed_at: When its condition was fixed at the latest. What changes the key later than
+            that, this step can not come after.
+    """
+
+    call: Call | None
+    needs: Needs
+    start: float
+    end: float
+    which: str = ""
+    changes: bool = False
+    makes: str | None = None
+    must: bool = True
+    fixed_at: float = math.inf
+
+    def fits(self, state: str | None) -> bool:
+        """Whether the key holds what the step needs."""
+        match self.needs:
+            case "anything":
+                return True
+            case "nothing":
+                return state is None
+            case "something":
+                return state is not None
+            case "value":
+                return state == self.which
+            case "other":
+                return state != self.which
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passing:
+    """
+    A create that was refused, and may have stood for a moment all the same.
+
+    Near the limit of a replicated store an entry is stored, counted as one too many, and taken
+    back before its caller is told.
+
+    Attributes:
+        stored: The step that stores the value.
+        taken_back: The step that takes it away; both have happened when the call ends, or neither.
+    """
+
+    stored: Step
+    taken_back: Step
+
+
+FULL: Final = "store_full"
+EXISTS: Final = "entry_exists"
+UNREAD: Final = "stale_entry:unread"
+CHANGED: Final = "stale_entry:changed"
+ABSENT: Final = "entry_not_found"
+"""Codes of refusals, as workers record them."""
+
+
+def steps_of(
+    calls: Iterable[Call], seen: Mapping[Call, Call], shown: Mapping[str, float], wipes: Iterable[Wiped]
+) -> tuple[list[Step], list[Passing]]:
+    """
+    The steps of all writes of one key, and of what the operator did.
+
+    Args:
+        calls: The calls about the key.
+        seen: What the runs had seen, by their updates.
+        shown: By value, when it had been shown by somebody: by then its write has landed.
+        wipes: When the keyspace was made anew.
+    """
+    steps: list[Step] = []
+    passing: list[Passing] = []
+    for call in calls:
+        match call.operation:
+            case "create":
+                _creating(call, shown, steps, passing)
+            case "update":
+                _updating(call, seen.get(call), shown, steps)
+            case "delete":
+                _deleting(call, steps)
+            case _:
+                pass
+    steps.extend(Step(None, "anything", wipe.began, wipe.ended, changes=True) for wipe in wipes)
+    return steps, passing
+
+
+def look(call: Call, value: str | None) -> Step:
+    """What a listing, or the final state, has shown of the key."""
+    if value is None:
+        return Step(call, "nothing", call.start, call.end)
+    return Step(call, "value", call.start, call.end, which=value)
+
+
+def _written(call: Call, needs: Needs, shown: Mapping[str, float], which: str = "") -> Step:
+    """The change of a write that returned, or may have landed."""
+    if call.outcome == "ok":
+        return Step(call, needs, call.start, call.end, which=which, changes=True, makes=call.value)
+    # Its condition was fixed while it was made, and it may land at any time after.
+    by = shown.get(call.value, math.inf)
+    return Step(
+        call,
+        needs,
+        call.start,
+        by,
+        which=which,
+        changes=True,
+        makes=call.value,
+        must=by < math.inf,
+        fixed_at=call.end,
+    )
+
+
+def _creating(call: Call, shown: Mapping[str, float], steps: list[Step], passing: list[Passing]) -> None:
+    if call.code == EXISTS:
+        steps.append(Step(call, "something", call.start, call.end))
+    elif call.outcome in ("ok", "unknown"):
+        steps.append(_written(call, "nothing", shown))
+        if call.outcome == "unknown":
+            # It may have been one too many, and the answer that was lost that of taking it back.
+            steps.append(_taken_back(call, math.inf))
+    elif call.outcome == "unavailable" or call.code == FULL:
+        if call.code == FULL:
+            steps.append(Step(call, "nothing", call.start, call.end))
+        stored = Step(call, "nothing", call.start, call.end, changes=True, makes=call.value, must=False)
+        passing.append(Passing(stored, _taken_back(call, call.end)))
+
+
+def _taken_back(call: Call, until: float) -> Step:
+    return Step(call, "value", call.start, until, which=call.value, changes=True, must=False)
+
+
+def _updating(call: Call, seen: Call | None, shown: Mapping[str, float], steps: list[Step]) -> None:
+    if seen is None:
+        return
+    if call.outcome in ("ok", "unknown"):
+        steps.append(_written(call, "value", shown, seen.value))
+    elif call.code == CHANGED:
+        steps.append(Step(call, "other", call.start, call.end, which=seen.value))
+
+
+def _deleting(call: Call, steps: list[Step]) -> None:
+    if call.outcome == "unknown":
+        steps.append(Step(call, "something", call.start, math.inf, changes=True, must=False, fixed_at=call.end))
+    elif call.outcome == "ok" and call.existed:
+        steps.append(Step(call, "something", call.start, call.end, changes=True))
+    elif call.outcome == "ok":
+        steps.append(Step(call, "nothing", call.start, call.end))
