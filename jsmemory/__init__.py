@@ -44,6 +44,7 @@ from jsmemory.errors import (
     StoreFullError,
     StreamNotFoundError,
     StreamUnfitError,
+    TooManyEntriesError,
     UnknownBackendError,
 )
 from jsmemory.findings import Finding
@@ -55,6 +56,7 @@ from jsmemory.limits import (
     MAX_HEADER_BYTES,
     MAX_KEY_LENGTH,
 )
+from jsmemory.live import Change, LiveView
 from jsmemory.scope import Scope
 from jsmemory.store import Info, Store
 
@@ -110,6 +112,7 @@ __all__ = [
     "BucketNotFoundError",
     "BucketRecipe",
     "BucketUnfitError",
+    "Change",
     "Check",
     "Comparison",
     "Configuration",
@@ -135,6 +138,7 @@ __all__ = [
     "Journal",
     "JournalCorruptError",
     "JsMemoryError",
+    "LiveView",
     "MemoryTools",
     "Moved",
     "MovingReport",
@@ -159,6 +163,7 @@ __all__ = [
     "StreamNotFoundError",
     "StreamRecipe",
     "StreamUnfitError",
+    "TooManyEntriesError",
     "UnknownBackendError",
     "Verdict",
     "WorkerPermissions",

@@ -20,6 +20,7 @@ from jsmemory.errors import (
 )
 from jsmemory.keys import validate_key
 from jsmemory.limits import MAX_ENTRIES
+from jsmemory.live import Feed, Picture
 from jsmemory.scope import Scope
 from jsmemory.store import Info, Store
 
@@ -100,6 +101,9 @@ class BackedStore(Store):
             # Whatever came of it, what the scope saw is no ground any more to overwrite what
             # another run may create under this key.
             authority.drop()
+
+    def feed(self, picture: Picture) -> Feed | None:
+        return self._backend.feed(picture)
 
     async def _write_unguarded(self, key: str, record: Record, authority: "_Authority") -> None:
         """

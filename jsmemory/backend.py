@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jsmemory.entries import Item
+from jsmemory.live import Feed, Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +111,7 @@ class Backend(ABC):
     @abstractmethod
     async def remove(self, key: str) -> bool:
         """Remove the value of `key`; True for exactly one of all calls that race for one value."""
+
+    def feed(self, picture: Picture) -> Feed | None:
+        """What keeps `picture` like the keyspace; None, unless a driver says otherwise, where only a scan can."""
+        return None

@@ -22,6 +22,7 @@ Every error that jsmemory raises: three branches for three reactions.
     │   ├── AccessDeniedError
     │   ├── OutcomeUnknownError
     │   ├── IncompleteListingError     retryable
+    │   ├── TooManyEntriesError
     │   └── JournalCorruptError
     └── SetupError                 from opening and preflight only: stop at start-up
         ├── UnknownBackendError
@@ -368,6 +369,22 @@ class IncompleteListingError(BackendError):
 
     def __str__(self) -> str:
         return "The entries could not be listed completely in time. Try again in a moment."
+
+
+class TooManyEntriesError(BackendError):
+    """There is more in the keyspace than a live view keeps in memory. A listing is no less complete for it."""
+
+    code = "too_many_entries"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"There are more than {self.limit:,} entries, and a live view keeps no more. "
+            "List them instead, or view one prefix of the bucket."
+        )
 
 
 class JournalCorruptError(BackendError):

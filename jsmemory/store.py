@@ -1,9 +1,11 @@
 """The contract: six methods on one keyspace. Read this first."""
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from jsmemory.entries import Entry, Item
+from jsmemory.live import Feed, LiveView, LookingFeed, Picture, shared_view
 from jsmemory.scope import Scope
 
 
@@ -29,6 +31,9 @@ class Store(ABC):
     Methods that touch a key take the run's `scope` as a keyword on every call: one shared
     store serves many runs, each with its own authority. ``scope=None`` is valid and
     authorises no overwrite. There is no close: a store owns nothing to release.
+
+    Six methods are to be written. `live` comes with them, and `feed` is for stores that can do
+    better than being listed again and again.
 
     Every method may raise `BackendUnavailableError` (nothing written, safe to try again)
     and `AccessDeniedError`; every method that takes a key raises `InvalidKeyError` before
@@ -119,3 +124,34 @@ class Store(ABC):
         Raises:
             OutcomeUnknownError: sent, answer lost. Read before deciding anything.
         """
+
+    # -- What comes with the six ------------------------------------------------------------
+
+    def live(self) -> AbstractAsyncContextManager[LiveView]:
+        """
+        Keep what is stored in memory, for the length of a block.
+
+            async with store.live() as view:
+                items = await view.list()  # as `list`, for one round trip
+
+        All who do so at a time share one view: one for the runs of a process, or of a host.
+
+        Raises:
+            TooManyEntriesError: there is more in the keyspace than a view keeps.
+            IncompleteListingError: a first look was not to be had in time.
+        """
+        return shared_view(self, self._view)
+
+    def feed(self, picture: Picture) -> Feed | None:
+        """
+        What keeps `picture` like this store, in a way of its own.
+
+        Returns:
+            None where there is no other way than to list: once a second while somebody waits
+            for changes. Updates that leave the description as it is are then not told.
+        """
+        return None
+
+    def _view(self) -> LiveView:
+        picture = Picture()
+        return LiveView(self.feed(picture) or LookingFeed.at_listings(picture, self.list), picture, self.list)

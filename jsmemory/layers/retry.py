@@ -10,6 +10,7 @@ import anyio
 from jsmemory.entries import Entry, Item
 from jsmemory.errors import JsMemoryError
 from jsmemory.layers.wrapping import WrappingStore
+from jsmemory.live import Feed, Picture
 from jsmemory.scope import Scope
 from jsmemory.store import Store
 
@@ -65,6 +66,10 @@ class RetryingStore(WrappingStore):
 
     async def delete(self, key: str, *, scope: Scope | None) -> bool:
         return await self._persist(partial(self.inner.delete, key, scope=scope))
+
+    def feed(self, picture: Picture) -> Feed | None:
+        # It goes on by itself; and what it cannot list is listed here, again and again.
+        return self.inner.feed(picture)
 
     async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
         for pause in self._pauses:

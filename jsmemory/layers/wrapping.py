@@ -1,6 +1,7 @@
 """A store around a store, that adds nothing: the one place for layers to start from."""
 
 from jsmemory.entries import Entry, Item
+from jsmemory.live import Feed, Picture
 from jsmemory.scope import Scope
 from jsmemory.store import Info, Store
 
@@ -38,3 +39,7 @@ class WrappingStore(Store):
 
     async def delete(self, key: str, *, scope: Scope | None) -> bool:
         return await self._inner.delete(key, scope=scope)
+
+    def feed(self, picture: Picture) -> Feed | None:
+        # A layer that lists in a way of its own is followed by what it lists, unless it says otherwise.
+        return self._inner.feed(picture) if type(self).list is WrappingStore.list else None

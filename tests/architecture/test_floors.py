@@ -21,7 +21,7 @@ FLOORS: Final[tuple[tuple[str, ...], ...]] = (
     ("jsmemory.errors",),
     ("jsmemory.keys",),
     ("jsmemory.entries",),
-    ("jsmemory.frontmatter", "jsmemory.scope"),
+    ("jsmemory.frontmatter", "jsmemory.scope", "jsmemory.live"),
     ("jsmemory.store",),
     ("jsmemory.backend", "jsmemory.registration"),
     ("jsmemory.backed_store",),

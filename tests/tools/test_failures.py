@@ -39,6 +39,7 @@ from jsmemory import (
     StaleEntryError,
     Store,
     StoreFullError,
+    TooManyEntriesError,
 )
 from jsmemory.backed_store import BackedStore
 from jsmemory.backends.in_process import InProcessBackend
@@ -79,6 +80,8 @@ ERRORS: list[tuple[Exception, str]] = [
     (Strange(SECRET), "error"),
     (BackendError(SECRET), "error"),
     (JsMemoryError(SECRET), "error"),
+    # No tool opens a view, so no model is told of it in words of its own.
+    (TooManyEntriesError(7), "error"),
     (SetupError(SECRET), "setup"),
     (BucketNotFoundError(SECRET, SECRET), "setup"),
     (BucketUnfitError(SECRET, [Finding(SECRET, SECRET, SECRET)]), "setup"),

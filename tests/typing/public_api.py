@@ -20,6 +20,7 @@ from jsmemory import (
     BucketNotFoundError,
     BucketRecipe,
     BucketUnfitError,
+    Change,
     Check,
     Comparison,
     Configuration,
@@ -45,6 +46,7 @@ from jsmemory import (
     Journal,
     JournalCorruptError,
     JsMemoryError,
+    LiveView,
     MemoryTools,
     Moved,
     MovingReport,
@@ -68,6 +70,7 @@ from jsmemory import (
     StreamNotFoundError,
     StreamRecipe,
     StreamUnfitError,
+    TooManyEntriesError,
     UnknownBackendError,
     Verdict,
     WorkerPermissions,
@@ -101,6 +104,18 @@ async def use(store: Store, scope: Scope | None) -> None:
     assert_type(await store.delete("key", scope=scope), bool)
     await store.read("key")  # type: ignore[call-arg]
     await store.read("key", scope)  # type: ignore[call-arg]
+
+
+async def look_on(store: Store) -> None:
+    async with store.live() as view:
+        assert_type(view, LiveView)
+        assert_type(await view.list(), tuple[Item, ...])
+        assert_type(await view.count(), int)
+        assert_type(view.trouble, JsMemoryError | None)
+        async for change in view.changes(initial=True):
+            assert_type(change, Change)
+            assert_type(change.revision, str | None)
+            change.key = "other"  # type: ignore[misc]
 
 
 async def open_in_every_way(client: Client, text: str) -> None:
@@ -199,7 +214,7 @@ def react(error: JsMemoryError) -> str:
     match error:
         case InvalidKeyError() | InvalidEntryError():
             assert_type(error.problem, str)
-        case EntryTooLargeError() | StoreFullError():
+        case EntryTooLargeError() | StoreFullError() | TooManyEntriesError():
             assert_type(error.limit, int)
         case EntryExistsError() | EntryNotFoundError() | StaleEntryError() | OutcomeUnknownError():
             assert_type(error.key, str)

@@ -38,6 +38,7 @@ from jsmemory.errors import (
     StoreFullError,
     StreamNotFoundError,
     StreamUnfitError,
+    TooManyEntriesError,
     UnknownBackendError,
 )
 from jsmemory.findings import Finding
@@ -75,6 +76,7 @@ EXAMPLES: list[JsMemoryError] = [
     AccessDeniedError("publish to $KV.notes.alice.>"),
     OutcomeUnknownError("build"),
     IncompleteListingError(),
+    TooManyEntriesError(16_384),
     JournalCorruptError("night", 3, 512, "is no record"),
     UnknownBackendError("filee", ["file", "jetstream"]),
     UnknownBackendError("filee", iter(("file", "jetstream"))),
@@ -133,7 +135,7 @@ def test_the_tree_is_as_it_is_drawn() -> None:
         for error in all_errors()
     }
     assert parents == real
-    assert len(real) == 29
+    assert len(real) == 30
 
 
 def test_builtin_bases_are_as_they_are_drawn() -> None:
@@ -182,6 +184,7 @@ def test_codes_are_stable_words() -> None:
         "AccessDeniedError": "access_denied",
         "OutcomeUnknownError": "outcome_unknown",
         "IncompleteListingError": "incomplete_listing",
+        "TooManyEntriesError": "too_many_entries",
         "JournalCorruptError": "journal_corrupt",
         "SetupError": "setup",
         "UnknownBackendError": "unknown_backend",
@@ -258,6 +261,7 @@ REMEDIES = {
     AccessDeniedError: "Ask its operator for the permission: publish to $KV.notes.alice.>.",
     OutcomeUnknownError: "Read it before deciding anything.",
     IncompleteListingError: "Try again in a moment.",
+    TooManyEntriesError: "List them instead, or view one prefix of the bucket.",
     UnknownBackendError: "Use one of: file, jetstream.",
     InvalidOptionsError: "Name the bucket.",
 }

@@ -1,6 +1,5 @@
 """The driver: six verbs on a directory of files, each one call in a worker thread."""
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,7 +11,9 @@ from jsmemory.backends.file import listing, regular
 from jsmemory.backends.file.atomic import discard, put_new, put_over, settle_write
 from jsmemory.backends.file.directory import Directory, census, has_twin, name_of
 from jsmemory.backends.file.locking import locked
+from jsmemory.backends.file.looking import LOOKED_EVERY, Sights, look
 from jsmemory.backends.file.realm import Identity, recognise
+from jsmemory.backends.file.revision import revision_of
 from jsmemory.backends.file.threads import Waiting, in_thread
 from jsmemory.backends.file.translate import MEMORY, OPENING, READING, WRITING
 from jsmemory.entries import Item
@@ -24,6 +25,7 @@ from jsmemory.errors import (
     StaleEntryError,
     StoreFullError,
 )
+from jsmemory.live import Feed, Known, LookingFeed, Picture
 
 NAME: Final = "file"
 
@@ -35,9 +37,6 @@ _TWIN: Final = (
     "The key differs only in case from one that is there, and this file system cannot tell the two apart",
     "Choose another key.",
 )
-
-_REVISION_LENGTH: Final = 32
-# Hex digits of a SHA-256: 128 bits, so that no two values of a key ever share one.
 
 
 class FileBackend(Backend):
@@ -93,6 +92,16 @@ class FileBackend(Backend):
     async def remove(self, key: str) -> bool:
         return await in_thread(MEMORY, WRITING, partial(self._remove, key))
 
+    def feed(self, picture: Picture) -> Feed:
+        seen = Sights()
+
+        async def see() -> list[Known]:
+            nonlocal seen
+            seen = await in_thread(MEMORY, READING, partial(self._look, seen))
+            return seen.known()
+
+        return LookingFeed(picture, see, every=LOOKED_EVERY)
+
     # -- In the worker thread ---------------------------------------------------------------
 
     def _open(self, waiting: Waiting) -> None:
@@ -112,10 +121,14 @@ class FileBackend(Backend):
         with self._opened(waiting) as directory:
             return list(listing.items(directory, listing.keys(directory, waiting=waiting)))
 
+    def _look(self, before: Sights, waiting: Waiting) -> Sights:
+        with self._opened(waiting) as directory:
+            return look(directory, before, self._identity.realm, waiting=waiting)
+
     def _load(self, key: str, waiting: Waiting) -> Stored | None:
         with self._opened(waiting) as directory:
             content = self._read(directory, key)
-        return None if content is None else Stored(content.value, _revision_of(content.value))
+        return None if content is None else Stored(content.value, revision_of(content.value))
 
     def _insert(self, key: str, value: bytes, capacity: int, waiting: Waiting) -> str:
         with self._writing(waiting) as directory:
@@ -131,16 +144,16 @@ class FileBackend(Backend):
                 # What lies there is no entry, or a program that takes no lock was quicker.
                 raise EntryExistsError(key) if self._holds(directory, key) else InvalidKeyError(*_OBSTACLE)
             settle_write(directory, key)
-        return _revision_of(value)
+        return revision_of(value)
 
     def _replace(self, key: str, value: bytes, expected: str, waiting: Waiting) -> str:
         with self._writing(waiting) as directory:
             content = self._read(directory, key)
-            if content is None or _revision_of(content.value) != expected:
+            if content is None or revision_of(content.value) != expected:
                 raise StaleEntryError(key, "changed")
             put_over(directory, name_of(key), value, mode=content.mode)
             settle_write(directory, key)
-        return _revision_of(value)
+        return revision_of(value)
 
     def _remove(self, key: str, waiting: Waiting) -> bool:
         with self._writing(waiting) as directory:
@@ -175,7 +188,3 @@ class FileBackend(Backend):
     def _is_exact(self, directory: int, name: str) -> bool:
         # Such a file system opens `Build.md` when asked for `build.md`; its list of names tells.
         return not self._folds_case or name in os.listdir(directory)
-
-
-def _revision_of(value: bytes) -> str:
-    return hashlib.sha256(value).hexdigest()[:_REVISION_LENGTH]

@@ -46,21 +46,27 @@ def items(directory: int, keys: tuple[str, ...]) -> Iterator[Item]:
     """The keys with their descriptions; those that were deleted meanwhile are left out."""
     for key in keys:
         try:
-            description = _description(directory, name_of(key))
+            found = description(directory, name_of(key))
         except AccessDeniedError:
             # It is there, counts, and can be deleted: whoever lists must see it.
-            description = ""
-        if description is not None:
-            yield Item(key, description)
+            found = ""
+        if found is not None:
+            yield Item(key, found)
 
 
-def _description(directory: int, name: str) -> str | None:
+def description(directory: int, name: str) -> str | None:
+    """
+    The description in a file, of which no more is read than that takes; None where there is no file.
+
+    Raises:
+        AccessDeniedError: there is a file, and this process may not read it.
+    """
     block = regular.read(directory, name, at_most=_FIRST_BLOCK)
     if block is None:
         return None
     if len(block.value) < _FIRST_BLOCK:
         return frontmatter.read_description(block.value)
-    if description := frontmatter.read_description(block.value + _UNENDED):
-        return description
+    if found := frontmatter.read_description(block.value + _UNENDED):
+        return found
     whole = regular.read(directory, name, at_most=MAX_ENTRY_BYTES)
     return None if whole is None else frontmatter.read_description(whole.value)

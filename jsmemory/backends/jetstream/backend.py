@@ -6,14 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-import anyio
-
-from jsmemory import frontmatter
 from jsmemory.backend import Backend, Keyspace, Record, Stored
 from jsmemory.backends.jetstream.binding import Binding, Bound, MadeAnew
 from jsmemory.backends.jetstream.capacity import Places
 from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.describing import describe
+from jsmemory.backends.jetstream.following import Following
 from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.reading import Reading
@@ -28,9 +27,7 @@ from jsmemory.errors import (
     StaleEntryError,
 )
 from jsmemory.keys import Prefix
-
-_BODIES_AT_ONCE: Final = 32
-# Values of other programs whose body a listing has to fetch, side by side.
+from jsmemory.live import Feed, Picture
 
 _REVISION: Final = re.compile(r"[1-9][0-9]{0,18}")
 # A sequence as this driver writes it; a snapshot comes from where others can write.
@@ -175,6 +172,17 @@ class JetStreamBackend(Backend):
 
         return await self._carry_out(remove, key)
 
+    def feed(self, picture: Picture) -> Feed:
+        return Following(
+            picture,
+            self._wire,
+            self._prefix,
+            listings=lambda: self._listings,
+            describe=self._describe,
+            examine=self._examine_if_due,
+            budget=self._budget,
+        )
+
     async def _carry_out(self, verb: Callable[[Deadline], Awaitable[T]], key: str = "") -> T:
         """
         Run one verb within its budget, over a bucket that is still the one it knows, and still fit.
@@ -185,8 +193,7 @@ class JetStreamBackend(Backend):
         deadline = Deadline(self._budget)
         while True:
             try:
-                if self._binding.is_due:
-                    await self._examine(self._bound, deadline)
+                await self._examine_if_due(deadline)
                 return await verb(deadline)
             except MadeAnew:
                 continue
@@ -198,6 +205,10 @@ class JetStreamBackend(Backend):
             except BackendError:
                 self._binding.suspect()
                 raise
+
+    async def _examine_if_due(self, deadline: Deadline) -> None:
+        if self._binding.is_due:
+            await self._examine(self._bound, deadline)
 
     async def _make_sure(self, bound: Bound, seen_at: float, deadline: Deadline) -> bool:
         """
@@ -260,33 +271,21 @@ class JetStreamBackend(Backend):
         listing = await self._listings.take(deadline)
         items: list[Item] = []
         taken: set[str] = set()
-        foreign: list[tuple[str, str, int]] = []
+        foreign: dict[str, str] = {}
         for name, row in listing.rows.items():
             if not row.is_value or (key := self._prefix.strip(name)) is None:
                 continue
             taken.add(name)
             if row.description is None:
-                foreign.append((name, key, row.sequence))
+                foreign[name] = key
             else:
                 items.append(Item(key, row.description))
         self._places.learn(taken, listing.last, known_before)
-        return items + await self._describe_foreign(foreign, deadline)
+        if foreign:
+            sequences = [(name, listing.rows[name].sequence) for name in foreign]
+            found = await self._describe(sequences, deadline)
+            items += [Item(foreign[name], description) for name, description in found.items()]
+        return items
 
-    async def _describe_foreign(self, foreign: list[tuple[str, str, int]], deadline: Deadline) -> list[Item]:
-        """Descriptions out of the bodies of values that another program wrote; what is gone since is left out."""
-        found: list[Item] = []
-        some_at_once = anyio.CapacityLimiter(_BODIES_AT_ONCE)
-
-        async def describe(name: str, key: str, sequence: int) -> None:
-            async with some_at_once:
-                message = await self._reading.newest(name, deadline, at_least=sequence)
-            if message is not None and message.value is not None:
-                found.append(Item(key, frontmatter.read_description(message.value)))
-
-        try:
-            async with anyio.create_task_group() as tasks:
-                for name, key, sequence in foreign:
-                    tasks.start_soon(describe, name, key, sequence)
-        except* (BackendError, MadeAnew) as group:
-            raise group.exceptions[0] from None
-        return found
+    async def _describe(self, foreign: list[tuple[str, int]], deadline: Deadline) -> dict[str, str]:
+        return await describe(self._reading, foreign, deadline)

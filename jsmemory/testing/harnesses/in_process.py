@@ -34,8 +34,7 @@ class InProcessHarness(BackendHarness):
         return None if stored is None else stored.value
 
     async def recreate(self) -> None:
-        # The same object, as if its process had begun anew.
-        InProcessBackend.__init__(self._backend)
+        self._backend.begin_anew()
 
     async def neighbour(self) -> Store:
         return BackedStore(InProcessBackend())
