@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     )
     from jsmemory.opening import Configuration, open_store
     from jsmemory.provisioning import Comparison, Deviation, apply_recipe, compare_recipe, print_recipe
+    from jsmemory.provisioning.cluster import PreparedCluster, prepare_cluster
     from jsmemory.running import Run
     from jsmemory.tools import MemoryTools
 
@@ -145,6 +146,7 @@ __all__ = [
     "Outcome",
     "OutcomeUnknownError",
     "PrefixLine",
+    "PreparedCluster",
     "ReadOnlyStoreError",
     "Report",
     "RequestError",
@@ -179,6 +181,7 @@ __all__ = [
     "list_directory_prefixes",
     "list_prefixes",
     "open_store",
+    "prepare_cluster",
     "print_recipe",
 ]
 
@@ -196,6 +199,7 @@ _LAZY: Final = {
     "JetStreamStore": "jsmemory.backends.jetstream",
     "Journal": "jsmemory.journal.journal",
     "MemoryTools": "jsmemory.tools",
+    "PreparedCluster": "jsmemory.provisioning.cluster",
     "Moved": "jsmemory.moving",
     "MovingReport": "jsmemory.moving",
     "Outcome": "jsmemory.moving",
@@ -219,6 +223,7 @@ _LAZY: Final = {
     "list_directory_prefixes": "jsmemory.examining",
     "list_prefixes": "jsmemory.examining",
     "open_store": "jsmemory.opening",
+    "prepare_cluster": "jsmemory.provisioning.cluster",
     "print_recipe": "jsmemory.provisioning",
 }
 

@@ -1,8 +1,7 @@
-"""``jsmemory server``: a JetStream server with a bucket, for trying things out."""
+"""``jsmemory server``: a JetStream server with a bucket, or a whole cluster, on this machine."""
 
 import asyncio
 import re
-import socket
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,10 +14,16 @@ from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.waiting import Terminated, wait_for
 
-EXAMPLES: Final = ("jsmemory server", "jsmemory server --bucket team --store ./nats --port 4223")
+EXAMPLES: Final = (
+    "jsmemory server",
+    "jsmemory server --bucket team --store ./nats --port 4223",
+    "jsmemory server --cluster --bucket team",
+    "jsmemory server --cluster --prepare",
+)
 
 DEFAULT_BUCKET: Final = "memory"
 DEFAULT_PORT: Final = 4222
+DEFAULT_CLUSTER: Final = Path("nats-cluster")
 _LOOK_S: Final = 0.25
 _BUCKET: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
@@ -30,7 +35,21 @@ def serve(
         int, typer.Option(help="Where clients connect, on the loopback; 0 takes a free one.")
     ] = DEFAULT_PORT,
     store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the entries there. Left out: they end with the server.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help=f"Keep the entries there. Left out: they end with the server; a cluster's are in ./{DEFAULT_CLUSTER}.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Three nodes, with TLS, passwords and encryption.")
+    ] = False,
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Only make what the nodes of a cluster are started with, as for Docker.")
+    ] = False,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="NAME", help="Another name or address of a cluster's nodes; more than once."),
     ] = None,
 ) -> None:
     """
@@ -38,12 +57,24 @@ def serve(
 
     The bucket is the one that is chosen, or "memory". One server on the loopback, without
     passwords, for trying things out; it is not how a fleet is operated.
+
+    With --cluster it is three nodes that are encrypted on the wire and on the disk, with the files that they have in
+    Docker or on three machines; authority, certificates, passwords and the key are made once and kept. Each of the
+    three has the ports of the one before it plus one; for routes and the monitoring pages, those are 2000 and 4000
+    higher. A node that ends by itself is started again.
     """
     chosen = choose(choice) if choice.bucket is None else None
     bucket = choice.bucket or (chosen.bucket if chosen is not None else None) or DEFAULT_BUCKET
     if not _BUCKET.fullmatch(bucket):
         raise UsageRefused("The bucket's name cannot be one. Use 1 to 200 characters out of A-Z a-z 0-9 _ -.")
-    if port and not _is_free(port):
+    if (prepare or host) and not cluster:
+        raise UsageRefused(f"{'--prepare' if prepare else '--host'} is for a cluster. Add --cluster, or leave it out.")
+    if cluster:
+        _cluster(store or DEFAULT_CLUSTER, bucket, port, host or [], is_prepared_only=prepare, as_json=choice.as_json)
+        return
+    from jsmemory.testing.servers import is_free
+
+    if port and not is_free(port):
         raise SetupRefused(f"Port {port} is taken or may not be used. Choose another: --port N, or --port 0.")
     if store is not None:
         try:
@@ -52,6 +83,21 @@ def serve(
             raise SetupRefused(f"The folder {store} can be neither made nor used. Name another: --store DIR.") from None
     try:
         wait_for(_serve(bucket, store, port or None, as_json=choice.as_json))
+    except (KeyboardInterrupt, Terminated):
+        screen.talk("Stopped.")
+
+
+def _cluster(folder: Path, bucket: str, port: int, hosts: list[str], *, is_prepared_only: bool, as_json: bool) -> None:
+    from jsmemory.cli.clustering import prepare, serve_cluster, tell_of_prepared
+
+    if is_prepared_only and not port:
+        raise UsageRefused("What is only prepared has no free port to take. Name one: --port N.")
+    prepared = prepare(folder, hosts)
+    if is_prepared_only:
+        tell_of_prepared(prepared, bucket, port, as_json=as_json)
+        return
+    try:
+        wait_for(serve_cluster(prepared, bucket, port, as_json=as_json))
     except (KeyboardInterrupt, Terminated):
         screen.talk("Stopped.")
 
@@ -70,13 +116,3 @@ async def _serve(bucket: str, folder: Path | None, port: int | None, *, as_json:
         while embedded.server.is_running:  # noqa: ASYNC110 - a process sets no event
             await asyncio.sleep(_LOOK_S)
         raise BackendUnavailableError("The nats-server ended by itself.", "Start it again; --store keeps its log.")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except (OSError, OverflowError):
-            return False
-    return True

@@ -46,6 +46,7 @@ OUTSIDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "yaml": ("jsmemory.frontmatter", "jsmemory.opening"),
     "typer": ("jsmemory.cli",),
     "rich": ("jsmemory.cli",),
+    "cryptography": ("jsmemory.provisioning.cluster",),
     "pytest": ("jsmemory.testing.pytest_cases", "jsmemory.testing.pytest_servers"),
 }
 """Who may import what is not ours and not everybody's."""

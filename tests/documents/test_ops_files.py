@@ -53,7 +53,7 @@ def test_the_readme_says_with_which_code_each_verdict_ends() -> None:
 def test_the_compose_file_has_the_service_that_provision_prints() -> None:
     """Whoever adds a second bucket by the printed file must find what is there already."""
     printed = yaml.safe_load(print_recipe(BucketRecipe(bucket="team"), "compose"))
-    assert printed["services"]["bucket"] == COMPOSE["services"]["bucket"]
+    assert printed["services"]["bucket"] | {"profiles": ["development"]} == COMPOSE["services"]["bucket"]
 
 
 def test_the_readme_says_what_each_setting_is_for() -> None:

@@ -12,8 +12,9 @@ started it, even one that is killed.
 from jsmemory.testing.servers.binary import find_nats_server
 from jsmemory.testing.servers.buckets import make_bucket, plain_client
 from jsmemory.testing.servers.cluster import NatsCluster
-from jsmemory.testing.servers.configuration import Membership, ServerSettings
+from jsmemory.testing.servers.configuration import Membership, ServerSettings, WrittenConfiguration
 from jsmemory.testing.servers.embedding import embedded_cluster, embedded_server, local_cluster, local_server
+from jsmemory.testing.servers.ports import draw_port, is_free
 from jsmemory.testing.servers.process import NatsServer
 
 __all__ = [
@@ -21,9 +22,12 @@ __all__ = [
     "NatsCluster",
     "NatsServer",
     "ServerSettings",
+    "WrittenConfiguration",
+    "draw_port",
     "embedded_cluster",
     "embedded_server",
     "find_nats_server",
+    "is_free",
     "local_cluster",
     "local_server",
     "make_bucket",

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import anyio
@@ -47,6 +47,14 @@ class NatsCluster:
         # Nobody has seen it yet: it has nothing to lose, and its ports may still change.
         self._is_new = not any(node.folder.exists() for node in self.nodes)
         self._draw_routes()
+
+    @classmethod
+    def of(cls, nodes: Sequence[NatsServer]) -> "NatsCluster":
+        """A cluster of servers whose places are settled; nothing of theirs is ever drawn or begun anew."""
+        cluster = cls.__new__(cls)
+        cluster.nodes = tuple(nodes)
+        cluster._is_new = False
+        return cluster
 
     @property
     def urls(self) -> tuple[str, ...]:

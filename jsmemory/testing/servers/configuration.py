@@ -1,8 +1,8 @@
 """What a server is started with, as the text of its configuration file."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MIB = 1024 * 1024
@@ -43,6 +43,20 @@ class Membership:
     cluster: str
     port: int
     routes: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenConfiguration:
+    """
+    A configuration that somebody else wrote: a server is started with it as it is.
+
+    Attributes:
+        file: Where it is. What it names without a root is found in the server's own folder.
+        environment: Variables that it asks for, beside those of this process; may hold secrets.
+    """
+
+    file: Path
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def configuration(

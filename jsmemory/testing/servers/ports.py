@@ -25,17 +25,18 @@ def draw_port() -> int:
     with _lock:
         while True:
             port = _random.randint(FIRST, LAST)
-            if port not in _allotted and _is_free(port):
+            if port not in _allotted and is_free(port):
                 _allotted.add(port)
                 return port
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Whether a server can listen there now, on the loopback; False also for what is no port."""
     with socket.socket() as probe:
         # As the server itself binds: connections that linger from a predecessor do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError:
+        except (OSError, OverflowError):
             return False
     return True

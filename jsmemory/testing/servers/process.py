@@ -15,7 +15,7 @@ import anyio
 from jsmemory.errors import BackendUnavailableError
 from jsmemory.testing.servers import guarding
 from jsmemory.testing.servers.binary import find_nats_server
-from jsmemory.testing.servers.configuration import Membership, ServerSettings, configuration
+from jsmemory.testing.servers.configuration import Membership, ServerSettings, WrittenConfiguration, configuration
 from jsmemory.testing.servers.ports import draw_port
 
 READY_S = 10.0
@@ -39,9 +39,11 @@ class NatsServer:
         folder: Holds the configuration, the log and the streams; made if it is missing.
         name: The server's name; a member of a cluster keeps its name for ever.
         port: Where clients connect; by default a free one, the same at every start.
-        monitor: Serve the monitoring pages as well, at `monitor_url`.
+        monitor: Serve the monitoring pages as well, at `monitor_url`; or the port for them.
         settings: What is to differ from the defaults.
         membership: Its place in a cluster; none for a single server.
+        written: A configuration to start it with, instead of all that the others say: they then
+            only tell what stands in it.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class NatsServer:
         *,
         name: str = "n1",
         port: int | None = None,
-        monitor: bool = False,
+        monitor: bool | int = False,
         settings: ServerSettings | None = None,
         membership: Membership | None = None,
+        written: WrittenConfiguration | None = None,
     ) -> None:
         self.name = name
         self.folder = folder
@@ -61,7 +64,8 @@ class NatsServer:
         self.paused = False
         self._chosen = port is not None
         self._port = port or draw_port()
-        self._monitor_port = draw_port() if monitor else None
+        self._monitor_port = (draw_port() if monitor is True else monitor) or None
+        self._written = written
         self._process: subprocess.Popen[bytes] | None = None
         self._program = ""
         self._log_start = 0
@@ -217,27 +221,40 @@ class NatsServer:
         program = find_nats_server()
         self._program = program.name
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "server.conf"
+        arguments = self._as_written(self._written) if self._written else self._as_set()
+        with self._log_file.open("ab") as log:
+            self._log_start = log.tell()
+            # In a session of its own, so that a Ctrl-C reaches the owner alone.
+            self._process = subprocess.Popen(  # noqa: S603
+                [program, *arguments],
+                cwd=self.folder,
+                env={**os.environ, **(self._written.environment if self._written else {})},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._launched_at = time.monotonic()
+        guarding.watch(self._process.pid)
+
+    def _as_set(self) -> list[str]:
+        config = self.folder.absolute() / "server.conf"
         config.write_text(
             configuration(
                 name=self.name,
                 port=self._port,
                 monitor_port=self._monitor_port,
-                folder=self.folder.absolute(),
+                folder=config.parent,
                 settings=self.settings,
                 membership=self.membership,
             )
         )
         # The extra lines may hold passwords.
         config.chmod(0o600)
-        with self._log_file.open("ab") as log:
-            self._log_start = log.tell()
-            # In a session of its own, so that a Ctrl-C reaches the owner alone.
-            self._process = subprocess.Popen(  # noqa: S603
-                [program, "-c", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        self._launched_at = time.monotonic()
-        guarding.watch(self._process.pid)
+        return ["-c", str(config)]
+
+    def _as_written(self, written: WrittenConfiguration) -> list[str]:
+        return ["-c", str(written.file.absolute()), "--ports_file_dir", str(self.folder.absolute())]
 
     def _reap(self) -> None:
         if self._process is not None:

@@ -1,0 +1,167 @@
+"""A cluster on this machine: three encrypted nodes, with the files that they have elsewhere."""
+
+import fcntl
+import shlex
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import jsmemory
+from jsmemory import BucketRecipe, InvalidOptionsError, PreparedCluster
+from jsmemory.cli import screen
+from jsmemory.cli.exits import SetupRefused, UsageRefused
+from jsmemory.cli.nodes import HOST, Place, free_places, keep_up, nodes_of, places_from
+from jsmemory.testing.servers import NatsCluster
+
+OPERATOR: Final = "operator"
+CONNECT_S: Final = 20.0
+_PRIVATE: Final = 0o600
+
+
+def prepare(folder: Path, hosts: Sequence[str]) -> PreparedCluster:
+    """
+    Make the folder of a cluster, or complete it, and say what was made.
+
+    Raises:
+        SetupRefused: it cannot be used.
+        UsageRefused: a host is none.
+    """
+    try:
+        prepared = jsmemory.prepare_cluster(folder, hosts=hosts)
+    except InvalidOptionsError as error:
+        if error.option == "hosts":
+            raise UsageRefused(f"--host {error.problem}. {error.remedy}") from None
+        raise SetupRefused(f"The folder {folder} {error.problem}. {error.remedy}", error.code) from None
+    for note in prepared.notes:
+        screen.talk(note)
+    return prepared
+
+
+def tell_of_prepared(prepared: PreparedCluster, bucket: str, port: int, *, as_json: bool) -> None:
+    """
+    Say what there is, and how to connect once the nodes run.
+
+    Args:
+        prepared: What was made.
+        bucket: The bucket that will be there.
+        port: Where clients will connect to the first node.
+        as_json: Say it in JSON.
+    """
+    access = _Access(prepared, bucket, places_from(port))
+    access.keep()
+    if as_json:
+        screen.put_json({**access.plain(), "notes": list(prepared.notes)})
+        return
+    screen.talk(f"The folder {prepared.folder} has all that the nodes are started with.")
+    access.tell("Once they run, use the bucket")
+
+
+async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as_json: bool) -> None:
+    """
+    Run the nodes with a bucket on all of them, until this is cancelled; one that ends is started again.
+
+    Args:
+        prepared: What they are started with.
+        bucket: Its name.
+        port: Where clients connect to the first node; the other ports follow from it. 0 takes free ones.
+        as_json: Say in JSON how to connect.
+
+    Raises:
+        SetupRefused: a port is taken, or the folder is in use.
+        BackendUnavailableError: the cluster did not become ready.
+        InvalidOptionsError: there is no nats-server.
+    """
+    with _alone_in(prepared.folder):
+        places = free_places(port)
+        cluster = NatsCluster.of(nodes_of(prepared, places))
+        try:
+            cluster.begin()
+            await cluster.ready()
+            access = _Access(prepared, bucket, places)
+            differences = await _make(access.variables, bucket)
+            access.keep()
+            if as_json:
+                screen.put_json({**access.plain(), "pids": {node.name: node.pid for node in cluster.nodes}})
+            else:
+                screen.put(f"{access.variables['NATS_URL']}\n")
+                access.tell(
+                    f"Three nodes serve. Each logs to server.log in its folder in {prepared.folder}. Use the bucket"
+                )
+            for difference in differences:
+                screen.talk(f"The bucket was there, and is not as a new one would be: {difference}")
+            await keep_up(cluster)
+        finally:
+            cluster.terminate()
+
+
+class _Access:
+    """How the operator of the shared buckets connects to nodes on this machine."""
+
+    def __init__(self, prepared: PreparedCluster, bucket: str, places: Sequence[Place]) -> None:
+        self._bucket = bucket
+        self._file = prepared.folder / f"{OPERATOR}.env"
+        self._monitors = [f"http://{HOST}:{place.monitor}" for place in places]
+        self.variables = {
+            "NATS_URL": ",".join(f"tls://{HOST}:{place.client}" for place in places),
+            "NATS_CA": str(prepared.authority),
+            "NATS_USER": OPERATOR,
+            "NATS_PASSWORD": prepared.password(OPERATOR),
+        }
+
+    def keep(self) -> None:
+        """Put it down for a shell, where only the owner of the folder reads it."""
+        self._file.touch(mode=_PRIVATE)
+        self._file.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in self.variables.items()))
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "urls": self.variables["NATS_URL"].split(","),
+            "bucket": self._bucket,
+            "user": OPERATOR,
+            "ca": self.variables["NATS_CA"],
+            "environment": str(self._file),
+            "monitors": self._monitors,
+        }
+
+    def tell(self, beginning: str) -> None:
+        url, authority = self.variables["NATS_URL"], shlex.quote(self.variables["NATS_CA"])
+        monitors = " ".join(f"--monitor {monitor}" for monitor in self._monitors)
+        for line in (
+            f"{beginning} {self._bucket} with:",
+            f"    set -a; . {shlex.quote(str(self._file))}; set +a",
+            f"    jsmemory --bucket {self._bucket} list",
+            f"    jsmemory --bucket {self._bucket} doctor {monitors}",
+            "Or, where there is the nats command line, keep it as a context:",
+            f"    nats context add {OPERATOR} --server={url} --tlsca={authority}"
+            f' --user={OPERATOR} --password="$NATS_PASSWORD"',
+        ):
+            screen.talk(line)
+
+
+async def _make(access: dict[str, str], bucket: str) -> list[str]:
+    """Make the bucket with a replica on each node; how one that was there differs."""
+    async with jsmemory.connect(
+        servers=access["NATS_URL"],
+        user=access["NATS_USER"],
+        password=access["NATS_PASSWORD"],
+        tls=ssl.create_default_context(cafile=access["NATS_CA"]),
+        name="jsmemory server",
+        first_connect_timeout=CONNECT_S,
+    ) as nats:
+        compared = await jsmemory.apply_recipe(nats, BucketRecipe(bucket=bucket, replicas=3, allow_rollup=False))
+    return [f"{each.setting} is {each.found}. Mend it with: {each.cure}" for each in compared.deviations]
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    # Two servers on one folder of streams would ruin them.
+    with (folder / ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SetupRefused(
+                f"A cluster runs on the folder {folder} already. Stop that one, or name another: --store DIR."
+            ) from None
+        yield

@@ -1,0 +1,102 @@
+"""The nodes of a cluster on this machine: where they listen, how they begin, and who starts them again."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Never
+
+from jsmemory import PreparedCluster
+from jsmemory.cli import screen
+from jsmemory.cli.exits import SetupRefused
+from jsmemory.testing.servers import NatsCluster, NatsServer, WrittenConfiguration, draw_port, is_free
+
+HOST: Final = "127.0.0.1"
+NODES: Final = 3
+ROUTES_ABOVE: Final = 2000
+MONITORS_ABOVE: Final = 4000
+"""From 4222 for clients to 6222 for routes and 8222 for the monitoring pages, as is customary."""
+
+_LOOK_S: Final = 0.25
+_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 30.0
+# Before a node that ended by itself is started again: the longer, the sooner it ended.
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The ports of a node: for clients, for the other nodes, for the monitoring pages."""
+
+    client: int
+    route: int
+    monitor: int
+
+
+def places_from(first: int) -> list[Place]:
+    """Where the nodes listen: `first` is where clients connect to the first of them."""
+    return [Place(port, port + ROUTES_ABOVE, port + MONITORS_ABOVE) for port in range(first, first + NODES)]
+
+
+def free_places(first: int) -> list[Place]:
+    """
+    Where the nodes can listen now.
+
+    Args:
+        first: Where clients connect to the first of them; 0 takes free ports.
+
+    Raises:
+        SetupRefused: a port is taken.
+    """
+    if first == 0:
+        return [Place(draw_port(), draw_port(), draw_port()) for _ in range(NODES)]
+    places = places_from(first)
+    for port in (port for place in places for port in (place.client, place.route, place.monitor)):
+        if not is_free(port):
+            raise SetupRefused(
+                f"Port {port} is taken or may not be used. Choose where they begin: --port N, or --port 0."
+            )
+    return places
+
+
+def nodes_of(prepared: PreparedCluster, places: Sequence[Place]) -> list[NatsServer]:
+    """The nodes of a cluster, each in its folder, not started yet."""
+    routes = [f"{HOST}:{place.route}" for place in places]
+    nodes = []
+    for name, place in zip(prepared.nodes, places, strict=True):
+        variables = prepared.variables(
+            name, listen=f"{HOST}:{place.client}", monitor=f"{HOST}:{place.monitor}", routes=routes
+        )
+        written = WrittenConfiguration(file=prepared.configuration, environment=variables)
+        folder = prepared.folder / name
+        nodes.append(NatsServer(folder, name=name, port=place.client, monitor=place.monitor, written=written))
+    return nodes
+
+
+async def keep_up(cluster: NatsCluster) -> Never:
+    """Start every node again that ends by itself, and say so."""
+    watched = [_Watched(node) for node in cluster.nodes]
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        for each in watched:
+            each.look(time.monotonic())
+
+
+class _Watched:
+    def __init__(self, node: NatsServer) -> None:
+        self._node = node
+        self._pause = _PAUSE_S
+        self._begun = time.monotonic()
+        self._due: float | None = None
+
+    def look(self, now: float) -> None:
+        if self._node.is_running:
+            return
+        if self._due is None:
+            lasted = now - self._begun > _LONGEST_PAUSE_S
+            self._pause = _PAUSE_S if lasted else min(2 * self._pause, _LONGEST_PAUSE_S)
+            self._due = now + self._pause
+            screen.talk(f"{self._node.name} ended by itself, and is started again. Its log may tell why.")
+        elif now > self._due:
+            self._due = None
+            self._begun = now
+            self._node.begin()
