@@ -1,3 +1,69 @@
-"""Real servers for every test that asks for one."""
+"""Real servers for every test that asks for one, and somebody who sits in front of a terminal."""
+
+import os
+import pty
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 pytest_plugins = ["jsmemory.testing.pytest_servers"]
+
+WHERE_IS_THE_CURSOR = b"\x1b[6n"
+HERE = b"\x1b[24;80R"
+LONGEST_S = 120.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a command came to, and what it showed."""
+
+    code: int
+    text: str
+
+
+class Person:
+    """Runs commands on a terminal, says where the cursor is, and yes to every question."""
+
+    def runs(self, command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> Seen:
+        """Run a command to its end."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            command, env=dict(environment), cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        try:
+            text = self._watch(ours, time.monotonic() + LONGEST_S)
+        finally:
+            os.close(ours)
+        return Seen(process.wait(LONGEST_S), text)
+
+    def _watch(self, terminal: int, deadline: float) -> str:
+        seen, unanswered = b"", b""
+        while time.monotonic() < deadline:
+            readable, _, _ = select.select([terminal], [], [], 0.2)
+            if readable:
+                try:
+                    data = os.read(terminal, 65_536)
+                except OSError:
+                    # Linux says so when the last of them has closed its end.
+                    data = b""
+                if not data:
+                    break
+                seen += data
+                unanswered += data
+                os.write(terminal, HERE * data.count(WHERE_IS_THE_CURSOR))
+            elif b"(y/N)" in unanswered:
+                unanswered = b""
+                os.write(terminal, b"y\r")
+        return seen.decode(errors="replace")
+
+
+@pytest.fixture
+def person() -> Person:
+    """Who sits in front of a terminal."""
+    return Person()

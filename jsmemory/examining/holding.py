@@ -60,7 +60,7 @@ def _alone(bucket: str, described: Described) -> Check:
 
 
 def _followers(bucket: str, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Iterator[Check]:
-    away = [peer.name for peer in followers if peer.offline or peer.active > SILENT_FOR]
+    away = [peer.name for peer in followers if _is_away(peer)]
     missing = wanted - 1 - len(followers)
     behind = [peer for peer in followers if peer.name not in away and (not peer.current or peer.lag > LAGGING)]
     if away or missing > 0:
@@ -78,6 +78,11 @@ def _followers(bucket: str, wanted: int, leader: str, followers: tuple[Peer, ...
         yield ok(
             "followers", f"{leader or 'the leader'} leads, {', '.join(peer.name for peer in followers)} are current"
         )
+
+
+def _is_away(peer: Peer) -> bool:
+    # Whoever was lost before this leader led is neither offline nor silent: it was never heard of.
+    return peer.offline or peer.active > SILENT_FOR or (peer.active == 0 and not peer.current)
 
 
 def _away(bucket: str, wanted: int, names: list[str], gone: int) -> Check:

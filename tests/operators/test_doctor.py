@@ -458,6 +458,18 @@ async def test_a_replica_that_is_away_is_noticed_and_then_that_nothing_can_be_wr
     assert report.verdict is Verdict.UNANSWERED
 
 
+async def test_a_leader_that_was_lost_is_away_for_the_one_that_follows_it(fresh_cluster: NatsCluster) -> None:
+    """The new leader never heard of it, and shows it as if it were there and a little late."""
+    async with plain_client(*fresh_cluster.urls) as client:
+        await make_bucket(client, "team", replicas=3)
+        lost = await fresh_cluster.leader_of("KV_team")
+        lost.kill()
+        await fresh_cluster.leader_of("KV_team")
+        report = await until(client, "team", lambda found: found & {"replica_away", "replica_behind"})
+        (finding,) = check(report, "followers").findings
+        assert (finding.code, finding.cure) == ("replica_away", f"start the servers again: {lost.name}")
+
+
 async def test_one_replica_of_a_cluster_is_a_warning_with_the_command(
     cluster_nc: Client, replicated_bucket: str
 ) -> None:

@@ -7,11 +7,8 @@ and with JSMEMORY_REQUIRE_NATS_CLI=1 they are, and fail. A release is checked th
 """
 
 import os
-import pty
-import select
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,9 +25,6 @@ from jsmemory.testing.streams import make_stream
 
 SECOND = 1_000_000_000
 LONGEST_S = 30.0
-
-WHERE_IS_THE_CURSOR = b"\x1b[6n"
-HERE = b"\x1b[24;80R"
 
 Environment = Mapping[str, str]
 OnTerminal = Callable[[str], int]
@@ -71,20 +65,12 @@ def shell(environment: Environment) -> Shell:
 
 
 @pytest.fixture
-def on_terminal(environment: Environment) -> OnTerminal:
+def on_terminal(environment: Environment, person: Any) -> OnTerminal:
     """A shell on a terminal whose operator says yes; the exit code of the command."""
 
     def run(command: str) -> int:
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            ["sh", "-c", command], env=dict(environment), stdin=theirs, stdout=theirs, stderr=theirs
-        )
-        os.close(theirs)
-        try:
-            say_yes(ours, time.monotonic() + LONGEST_S)
-        finally:
-            os.close(ours)
-        return process.wait(LONGEST_S)
+        code: int = person.runs(["sh", "-c", command], environment).code
+        return code
 
     return run
 
@@ -200,23 +186,3 @@ def filled(value: object, bucket: str) -> object:
         case dict():
             return {name: filled(each, bucket) for name, each in value.items()}
     return value
-
-
-def say_yes(terminal: int, deadline: float) -> None:
-    """Be the person in front of a terminal: say where the cursor is, and yes to a question."""
-    seen, is_answered = b"", False
-    while time.monotonic() < deadline:
-        readable, _, _ = select.select([terminal], [], [], 0.2)
-        if readable:
-            try:
-                data = os.read(terminal, 65_536)
-            except OSError:
-                # Linux says so when the last of them has closed its end.
-                return
-            if not data:
-                return
-            seen += data
-            os.write(terminal, HERE * data.count(WHERE_IS_THE_CURSOR))
-        elif b"(y/N)" in seen and not is_answered:
-            is_answered = True
-            os.write(terminal, b"y\r")

@@ -1,0 +1,175 @@
+"""
+Runbooks walked through as their reader would: the commands of a page, section by section, in one shell.
+
+They need the nats command line, which no Python package brings; see tests/operators/conftest.py.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jsmemory.testing.servers import NatsCluster, NatsServer, ServerSettings, local_cluster, local_server
+
+collect_ignore_glob = (
+    []
+    if os.environ.get("JSMEMORY_REQUIRE_NATS_CLI") or os.environ.get("NATS_CLI") or shutil.which("nats")
+    else ["*_with_nats_cli.py"]
+)
+
+PAGES = Path(__file__).parents[2] / "ops" / "runbooks"
+NOTHING: Mapping[str, str] = {}
+
+ACCOUNTS = """
+accounts {
+  SYS: { users: [ { user: system, password: secret } ] }
+  MEMORY: { jetstream: enabled, users: [ { user: operator, password: secret } ] }
+}
+system_account: SYS
+"""
+SETTINGS = ServerSettings(extra=ACCOUNTS, max_file=8 * 1024**3)
+
+
+class Walk:
+    """
+    One page, its reader, and where the reader is.
+
+    Args:
+        page: The name of the page, without its ending.
+        person: The reader.
+        home: The reader's folder.
+        environment: The reader's environment.
+        leaves: Sections that are for another situation, and are tried in another test.
+    """
+
+    def __init__(
+        self, page: str, person: Any, home: Path, environment: dict[str, str], leaves: Sequence[str] = ()
+    ) -> None:
+        text = (PAGES / f"{page}.md").read_text()
+        parts = re.split(r"^##? (.+)$", text, flags=re.MULTILINE)[1:]
+        self._commands = {
+            title: commands
+            for title, body in zip(parts[::2], parts[1::2], strict=True)
+            if (commands := _commands(body))
+        }
+        self._left = set(self._commands) - set(leaves)
+        self._person = person
+        self._environment = environment
+        self.home = home
+
+    def run(
+        self, section: str, *, fails: bool = False, lines: slice = slice(None), put: Mapping[str, str] = NOTHING
+    ) -> str:
+        """
+        Run the commands of a section, as one script that ends with the first that fails.
+
+        Args:
+            section: Its title.
+            fails: Whether the page says that one of them does; then all are run nevertheless.
+            lines: Which blocks of the section; something may have to happen in between.
+            put: What the reader puts in the place of an example.
+
+        Returns:
+            What was printed.
+        """
+        self._left.discard(section)
+        commands = "\n".join(self._commands[section][lines])
+        for example, own in put.items():
+            assert example in commands
+            commands = commands.replace(example, own)
+        return self.shell(commands, fails=fails)
+
+    def shell(self, commands: str, *, fails: bool = False) -> str:
+        """Run commands where the reader is."""
+        strict = ["-e"] if not fails else []
+        seen = self._person.runs(["bash", "-uo", "pipefail", *strict, "-c", commands], self._environment, self.home)
+        assert fails or seen.code == 0, f"{commands}\n\n{seen.text}"
+        return str(seen.text)
+
+    def end(self) -> None:
+        """What was left out has not been tried."""
+        assert not self._left, f"sections with commands that were not run: {self._left}"
+
+
+def _commands(body: str) -> list[str]:
+    """The blocks of a text, each as it would be pasted."""
+    lines = [line[4:] if line.startswith("    ") else None for line in body.splitlines()]
+    blocks: list[list[str]] = [[]]
+    for line in lines:
+        if line is None:
+            blocks.append([])
+        else:
+            blocks[-1].append(line)
+    return ["\n".join(block) for block in blocks if block]
+
+
+class Reader:
+    """Who opens pages: an operator with both programs on the path, and the two contexts made."""
+
+    def __init__(self, person: Any, home: Path, urls: tuple[str, ...]) -> None:
+        program = os.environ.get("NATS_CLI") or shutil.which("nats")
+        assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
+        programs = home / "bin"
+        programs.mkdir()
+        (programs / "nats").symlink_to(Path(program).absolute())
+        # The jsmemory that is tested, and no other that may be on the path.
+        command = programs / "jsmemory"
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jsmemory.cli "$@"\n')
+        command.chmod(0o755)
+        self.home = home
+        self._person = person
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NATS_", "JSMEMORY_"))}
+        self._environment = kept | {
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "COLUMNS": "200",
+        }
+        self.walks: list[Walk] = []
+        setting_up = Walk("README", person, self.home, self._environment)
+        for name, user in (("team", "operator"), ("system", "system")):
+            setting_up.shell(f"nats context add {name} --server={','.join(urls)} --user={user} --password=secret")
+        self._environment["NATS_CONTEXT"] = "team"
+
+    def opens(self, page: str, leaves: Sequence[str] = ()) -> Walk:
+        """Open a page; at the end of the test all of its commands must have been run, but for what it leaves."""
+        walk = Walk(page, self._person, self.home, self._environment, leaves)
+        self.walks.append(walk)
+        return walk
+
+
+@pytest.fixture
+def cluster() -> Iterator[NatsCluster]:
+    """Three servers with a system account."""
+    with local_cluster(settings=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def spare_cluster() -> Iterator[NatsCluster]:
+    """Three servers, and a fourth that holds nothing yet."""
+    with local_cluster(size=4, settings=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def server() -> Iterator[NatsServer]:
+    """One server with a system account."""
+    with local_server(settings=SETTINGS) as server:
+        yield server
+
+
+@pytest.fixture
+def reader(request: pytest.FixtureRequest, person: Any, tmp_path: Path) -> Iterator[Reader]:
+    """The operator of whichever servers the test has."""
+    names = [name for name in ("cluster", "spare_cluster", "server") if name in request.fixturenames]
+    servers = request.getfixturevalue(names[0])
+    reader = Reader(person, tmp_path, getattr(servers, "urls", None) or (servers.url,))
+    yield reader
+    for walk in reader.walks:
+        walk.end()

@@ -1,0 +1,249 @@
+"""Every page of ops/runbooks, walked through on real servers in the situation that it is for."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory import (
+    BackendError,
+    EntryNotFoundError,
+    JetStreamJournal,
+    JetStreamStore,
+    Run,
+    Scope,
+    StaleEntryError,
+    StoreFullError,
+)
+from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket, plain_client
+from jsmemory.testing.servers.monitoring import leader_seen_by
+from jsmemory.testing.streams import make_stream
+
+PAGES = Path(__file__).parents[2] / "ops" / "runbooks"
+OPERATOR = {"user": "operator", "password": "secret"}
+PATIENT = {"write_budget": 60.0, "bind_timeout": 60.0}
+
+
+async def noted(store: JetStreamStore) -> dict[str, str]:
+    """Every key with its text."""
+    return {item.key: (await store.read(item.key, scope=None)).content for item in await store.list()}
+
+
+async def sequences(nc: Client, bucket: str = "team") -> dict[str, int]:
+    """Every name in a bucket with its sequence, asked of the server itself."""
+    stream = nc.jetstream()
+    info = await stream.stream_info(f"KV_{bucket}", subjects_filter=">")
+    names = sorted(info.state.subjects or {})
+    found = {}
+    for name in names:
+        message = await stream.get_last_msg(f"KV_{bucket}", name)
+        found[name] = message.seq or 0
+    return found
+
+
+async def test_every_page_is_in_the_list_and_the_list_has_no_other(reader: Any, server: NatsServer) -> None:
+    """A page that nobody finds helps nobody; and the first page has commands of its own."""
+    pages = {path.stem for path in PAGES.glob("*.md")} - {"README"}
+    assert set(re.findall(r"\]\(([a-z-]+)\.md\)", (PAGES / "README.md").read_text())) == pages
+    async with plain_client(server.url, **OPERATOR) as nc:
+        await make_bucket(nc, "team")
+    reader.opens("README").run("Runbooks")
+
+
+# -- Back up and restore ----------------------------------------------------------------------
+
+
+async def test_a_backup_comes_back_with_every_sequence_and_no_run_overwrites_by_an_old_one(
+    cluster: NatsCluster, reader: Any
+) -> None:
+    """A restored sequence is given out again, and would let a run overwrite what it never saw."""
+    page = reader.opens("back-up-and-restore")
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        other = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        scope, later = Scope(), Scope()
+        for key in ("kept", "changed", "gone", "again"):
+            await store.create(key, "d", f"{key} one", scope=scope)
+        await store.update("changed", "d", "two", scope=scope)
+        await store.delete("gone", scope=scope)
+        before, texts = await sequences(nc), await noted(store)
+
+        page.run("Back up")
+
+        # What happens after the backup, and is lost with what is restored.
+        await store.create("later", "d", "after the backup", scope=later)
+        await store.update("kept", "d", "after the backup", scope=scope)
+        suspended = scope.snapshot()
+
+        hasty = await JetStreamStore.bind(nc, "team", prefix="alice", write_budget=1.0)
+        page.run("Restore", lines=slice(0, 1))
+        with pytest.raises(BackendError):
+            await hasty.list()
+        page.run("Restore", lines=slice(1, None))
+
+        assert await sequences(nc) == before
+        # The store object that was there all the time, and one that knew nothing.
+        for each in (store, other):
+            assert await noted(each) == texts
+
+        # The sequence that `later` was written at is given out again, to a value that nobody has seen.
+        await other.create("unseen", "d", "of the restored bucket", scope=None)
+        await other.create("later", "d", "of the restored bucket", scope=None)
+        resumed = Scope()
+        resumed.restore(suspended)
+        for stale, key in (
+            (scope, "kept"),
+            (scope, "changed"),
+            (later, "later"),
+            (resumed, "kept"),
+            (resumed, "again"),
+        ):
+            with pytest.raises(StaleEntryError):
+                await store.update(key, "d", "blind", scope=stale)
+        # Read again, and it goes on.
+        await store.read("kept", scope=resumed)
+        await store.update("kept", "d", "seen", scope=resumed)
+        assert (await other.read("kept", scope=None)).content == "seen"
+
+        page.run("Without the nats command line")
+
+
+async def test_a_journal_comes_back_from_a_backup_and_its_runs_go_on(cluster: NatsCluster, reader: Any) -> None:
+    """A run that waits in a journal would be lost with the stream."""
+    page = reader.opens("back-up-and-restore", leaves=("Back up", "Restore", "Without the nats command line"))
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        await make_stream(nc, "runs", replicas=3)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        journal = await JetStreamJournal.bind(nc, "runs")
+        note = {"key": "k", "description": "d", "content": "one"}
+        async with Run.start(store, journal, "night") as run:
+            assert (await run.tools.call("memory_write", note)).code == "ok"
+            await run.suspend()
+        page.shell("nats backup stream KV_team team.backup; nats backup stream runs runs.backup")
+        page.shell("nats stream rm KV_team --force; nats stream rm runs --force")
+        page.shell("nats backup restore stream team.backup; nats backup restore stream runs.backup")
+        async with Run.resume(store, journal, "night") as run:
+            again = note | {"content": "two", "overwrite": True}
+            assert (await run.tools.call("memory_write", again)).code == "stale_entry"
+            assert (await run.tools.call("memory_read", {"key": "k"})).code == "ok"
+            assert (await run.tools.call("memory_write", again)).code == "ok"
+
+
+# -- Replicas ---------------------------------------------------------------------------------
+
+
+async def test_a_bucket_grows_to_three_replicas_under_its_workers(cluster: NatsCluster, reader: Any) -> None:
+    """Who grows it to survive a loss must not lose by growing."""
+    page = reader.opens("grow-replicas")
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=1)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        scope = Scope()
+        await store.create("k", "d", "one", scope=scope)
+        page.run("Grow replicas")
+        await store.update("k", "d", "two", scope=scope)
+        leader = await cluster.leader_of("KV_team")
+        leader.kill()
+        assert await noted(store) == {"k": "two"}
+        await store.update("k", "d", "three", scope=scope)
+
+
+@pytest.mark.parametrize("disk", ["kept", "lost"])
+async def test_a_lost_server_comes_back_with_its_disk_and_without(cluster: NatsCluster, reader: Any, disk: str) -> None:
+    """Whoever brings it back wrongly loses the next server with all notes."""
+    page = reader.opens("lost-node", leaves=("If it never comes back",))
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        scope = Scope()
+        await store.create("k", "d", "one", scope=scope)
+        lost = await cluster.leader_of("KV_team")
+        lost.kill()
+        await store.update("k", "d", "two", scope=scope)
+        assert f"start the servers again: {lost.name}" in page.run("See it", fails=True)
+        if disk == "lost":
+            shutil.rmtree(lost.folder / "jetstream")
+        lost.begin()
+        await cluster.ready()
+        page.run("Bring it back")
+        # It holds everything: with it alone and one more of the others, nothing is missing.
+        next(node for node in cluster.nodes if node is not lost).kill()
+        assert await noted(store) == {"k": "two"}
+
+
+async def test_a_server_of_another_name_takes_the_place_of_one_that_never_comes_back(
+    spare_cluster: NatsCluster, reader: Any
+) -> None:
+    """Two replicas of three are one loss away from none."""
+    page = reader.opens("lost-node", leaves=("See it",))
+    async with plain_client(*spare_cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        await store.create("k", "d", "one", scope=None)
+        followers = await spare_cluster.followers_of("KV_team")
+        lost = next(node for node in followers if leader_seen_by(node, "KV_team"))
+        lost.kill()
+        page.run("If it never comes back", put={"n2": lost.name})
+        page.run("Bring it back")
+        assert await noted(store) == {"k": "one"}
+
+
+# -- Room -------------------------------------------------------------------------------------
+
+
+async def test_a_full_bucket_gets_room_and_nothing_was_dropped(server: NatsServer, reader: Any) -> None:
+    """Making room in a hurry is how notes are lost."""
+    page = reader.opens("full-bucket")
+    async with plain_client(server.url, **OPERATOR) as nc:
+        await make_bucket(nc, "team", max_bytes=200_000)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice")
+        for number in range(1, 4):
+            await store.create(f"k{number}", "d", "x" * 60_000, scope=None)
+        with pytest.raises(BackendError, match="full"):
+            await store.create("k4", "d", "x" * 60_000, scope=None)
+        assert "full" in page.run("A full bucket", fails=True)
+        assert len(await store.list()) == 3
+        page.run("The bucket, or the account")
+        await store.create("k4", "d", "x" * 60_000, scope=None)
+        for number in range(1020):
+            await store.create(f"n{number}", "d", "x", scope=None)
+        with pytest.raises(StoreFullError):
+            await store.create("one-more", "d", "x", scope=None)
+        page.run("The notes of one agent")
+        await store.create("one-more", "d", "x", scope=None)
+        assert (Path(page.home) / "alice.tar.gz").exists()
+
+
+# -- A bucket made anew -----------------------------------------------------------------------
+
+
+async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reader: Any) -> None:
+    """Restoring over what agents have noted since would lose the second half to save the first."""
+    page = reader.opens("bucket-made-anew")
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        alice = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        bob = await JetStreamStore.bind(nc, "team", prefix="bob", **PATIENT)
+        scope = Scope()
+        await alice.create("old", "d", "before", scope=scope)
+        await alice.create("both", "d", "before", scope=scope)
+        page.shell("nats backup stream KV_team team.backup; nats stream rm KV_team --force")
+        await make_bucket(nc, "team", replicas=3)
+
+        with pytest.raises(StaleEntryError):
+            await alice.update("old", "d", "blind", scope=scope)
+        with pytest.raises(EntryNotFoundError):
+            await alice.read("old", scope=scope)
+        await alice.create("both", "d", "since", scope=scope)
+        await bob.create("new", "d", "since", scope=None)
+
+        page.run("See it")
+        said = page.run("Bring the old notes back")
+        assert "both" in said
+        assert await noted(alice) == {"old": "before", "both": "before"}
+        assert await noted(bob) == {"new": "since"}
