@@ -204,6 +204,20 @@ async def test_a_message_of_another_program_is_no_record(
     assert (refused.value.record, refused.value.position) == (4, 4)
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Status": "404"}, {"Status": "204"}, {"Nats-Sequence": "1"}, {"Nats-Sequence": "x"}]
+)
+async def test_a_message_that_looks_like_an_answer_of_the_server_is_no_record(
+    journal: JetStreamJournal, nc: Client, appends: str, headers: dict[str, str]
+) -> None:
+    """One such message, taken for the end of an answer, would keep all runs of the journal from being listed."""
+    await suspend(journal, "night", await start(journal, "night"))
+    await nc.request(f"{appends}night", b"{}", headers=headers)
+    with pytest.raises(JournalCorruptError):
+        await journal.state("night")
+    assert [(run.run_id, run.status) for run in await journal.runs()] == [("night", None)]
+
+
 async def test_a_run_whose_stream_was_made_anew_is_gone(journal: JetStreamJournal, nc: Client, stream: str) -> None:
     tail = await suspend(journal, "night", await start(journal, "night"))
     await nc.request(f"$JS.API.STREAM.DELETE.{stream}", b"")

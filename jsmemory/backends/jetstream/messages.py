@@ -1,5 +1,6 @@
 """One KV message: the headers that the store puts on it, and what is read from one that came."""
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 KV_OPERATION: Final = "KV-Operation"
 EXPIRES_AFTER: Final = "Nats-TTL"
 MARKER_REASON: Final = "Nats-Marker-Reason"
+
+_SEQUENCE: Final = re.compile(r"[0-9]{1,20}")
 
 _HEADERS_AT_MOST: Final = 8 * 1024
 # Bytes that our headers can have: 500 code points of 12 bytes once encoded, and the subjects.
@@ -86,7 +89,8 @@ class Message:
     def of(cls, sequence: int, headers: Mapping[str, str], value: bytes, stored_at: str) -> "Message":
         """Read a message from its headers, its body and what the server says of it."""
         text = headers.get(EXPECTED, "")
-        expected = int(text) if text.isdecimal() else None
+        # Another program may have written anything there, also more digits than Python reads.
+        expected = int(text) if _SEQUENCE.fullmatch(text) else None
         # A condition on the whole prefix says nothing about what the key itself held.
         of_prefix = EXPECTED_WITHIN in headers
         return cls(

@@ -106,8 +106,9 @@ class _Inbox:
 
     async def receive(self, answer: Any) -> None:
         """Called by nats-py, one message after the other."""
+        # The server's own word has no sequence; a header "Status" could be another program's.
         message = Message.from_direct_get(answer)
-        if message is None or "Status" in (answer.headers or {}):
+        if message is None:
             self._ended.set()
         else:
             self.messages.append(message)
