@@ -109,9 +109,9 @@ def _commands(body: str) -> list[str]:
 
 
 class Reader:
-    """Who opens pages: an operator with both programs on the path, and the two contexts made."""
+    """Who opens pages: an operator in a folder of their own, with both programs on the path."""
 
-    def __init__(self, person: Any, home: Path, urls: tuple[str, ...]) -> None:
+    def __init__(self, person: Any, home: Path) -> None:
         program = os.environ.get("NATS_CLI") or shutil.which("nats")
         assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
         programs = home / "bin"
@@ -130,17 +130,26 @@ class Reader:
             "XDG_CONFIG_HOME": str(home / "config"),
             "COLUMNS": "200",
         }
-        self.walks: list[Walk] = []
-        setting_up = Walk("README", person, self.home, self._environment)
-        for name, user in (("team", "operator"), ("system", "system")):
-            setting_up.shell(f"nats context add {name} --server={','.join(urls)} --user={user} --password=secret")
-        self._environment["NATS_CONTEXT"] = "team"
+        self._walks: list[Walk] = []
+
+    def knows(self, **variables: str) -> None:
+        """Set variables for everything that is run from now on."""
+        self._environment.update(variables)
+
+    def runs(self, commands: str) -> None:
+        """Run what no page says: how things came to be as they are."""
+        Walk("README", self._person, self.home, self._environment).shell(commands)
 
     def opens(self, page: str, leaves: Sequence[str] = ()) -> Walk:
         """Open a page; at the end of the test all of its commands must have been run, but for what it leaves."""
         walk = Walk(page, self._person, self.home, self._environment, leaves)
-        self.walks.append(walk)
+        self._walks.append(walk)
         return walk
+
+    def end(self) -> None:
+        """No page that was opened was left before its end."""
+        for walk in self._walks:
+            walk.end()
 
 
 @pytest.fixture
@@ -165,11 +174,20 @@ def server() -> Iterator[NatsServer]:
 
 
 @pytest.fixture
-def reader(request: pytest.FixtureRequest, person: Any, tmp_path: Path) -> Iterator[Reader]:
-    """The operator of whichever servers the test has."""
+def newcomer(person: Any, tmp_path: Path) -> Iterator[Reader]:
+    """A reader without any servers yet."""
+    reader = Reader(person, tmp_path)
+    yield reader
+    reader.end()
+
+
+@pytest.fixture
+def reader(request: pytest.FixtureRequest, newcomer: Reader) -> Reader:
+    """The operator of whichever servers the test has, with the two contexts made."""
     names = [name for name in ("cluster", "spare_cluster", "server") if name in request.fixturenames]
     servers = request.getfixturevalue(names[0])
-    reader = Reader(person, tmp_path, getattr(servers, "urls", None) or (servers.url,))
-    yield reader
-    for walk in reader.walks:
-        walk.end()
+    url = ",".join(getattr(servers, "urls", None) or (servers.url,))
+    for context, user in (("team", "operator"), ("system", "system")):
+        newcomer.runs(f"nats context add {context} --server={url} --user={user} --password=secret")
+    newcomer.knows(NATS_CONTEXT="team")
+    return newcomer

@@ -2,6 +2,9 @@
 
 import re
 import shutil
+import socket
+import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ from nats.aio.client import Client
 
 from jsmemory import (
     BackendError,
+    BucketNotFoundError,
     EntryNotFoundError,
     JetStreamJournal,
     JetStreamStore,
@@ -17,7 +21,11 @@ from jsmemory import (
     Scope,
     StaleEntryError,
     StoreFullError,
+    connect,
+    list_prefixes,
+    prepare_cluster,
 )
+from jsmemory.cli.nodes import free_places, nodes_of
 from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket, plain_client
 from jsmemory.testing.servers.monitoring import leader_seen_by
 from jsmemory.testing.streams import make_stream
@@ -247,3 +255,136 @@ async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reade
         assert "both" in said
         assert await noted(alice) == {"old": "before", "both": "before"}
         assert await noted(bob) == {"new": "since"}
+
+
+# -- Credentials ------------------------------------------------------------------------------
+
+
+class Encrypted:
+    """The cluster of ops/ in the reader's folder, with one isolated worker."""
+
+    def __init__(self, reader: Any) -> None:
+        self._folder = reader.home / "nats-cluster"
+        reader.runs(
+            "mkdir -p nats-cluster/conf/workers\n"
+            "jsmemory permissions --bucket team --prefix alice --isolated >nats-cluster/conf/workers/alice.conf\n"
+            "jsmemory server --cluster --prepare"
+        )
+        prepared = prepare_cluster(self._folder)
+        self._places = free_places(0)
+        self.cluster = NatsCluster.of(nodes_of(prepared, self._places))
+        self._url = ",".join(f"tls://127.0.0.1:{place.client}" for place in self._places)
+        self._authority = prepared.authority
+        reader.knows(NATS_URL=self._url, NATS_CA=str(prepared.authority))
+
+    def secret(self, user: str) -> str:
+        """A password, as it is in the file of variables now."""
+        return prepare_cluster(self._folder).password(user)
+
+    async def starts_again(self) -> AsyncIterator[str]:
+        """One node after the other is stopped, and started with the variables of now."""
+        for number, node in enumerate(nodes_of(prepare_cluster(self._folder), self._places)):
+            nodes = list(self.cluster.nodes)
+            nodes[number].terminate()
+            nodes[number] = node
+            self.cluster = NatsCluster.of(nodes)
+            node.begin()
+            await self.cluster.ready()
+            yield node.name
+
+    def connects(self, user: str, **options: Any) -> Any:
+        """A supervised connection of a user."""
+        trusting = ssl.create_default_context(cafile=self._authority)
+        return connect(
+            servers=self._url,
+            user=user,
+            password=self.secret(user),
+            tls=trusting,
+            first_connect_timeout=30.0,
+            **options,
+        )
+
+    def connects_worker(self, name: str) -> Any:
+        """As its host does."""
+        return self.connects(name, inbox_prefix=f"_INBOX_{name}", jetstream_api_prefix="MEMORY.team.alice.API")
+
+
+@pytest.fixture
+async def encrypted(newcomer: Any) -> AsyncIterator[Encrypted]:
+    """It runs, its bucket is made, and the reader has the contexts."""
+    encrypted = Encrypted(newcomer)
+    try:
+        encrypted.cluster.begin()
+        await encrypted.cluster.ready()
+        for context, user in (("team", "MEMORY_team_alice"), ("system", "sys")):
+            newcomer.runs(
+                f'nats context add {context} --server="$NATS_URL" --tlsca="$NATS_CA"'
+                f" --user={user} --password={encrypted.secret(user)}"
+            )
+        newcomer.runs("jsmemory --context team --bucket team provision --apply")
+        yield encrypted
+    finally:
+        encrypted.cluster.kill_all()
+
+
+OPERATORS = "The operator's password, and that of the system account"
+
+
+async def test_a_worker_gets_another_password_and_nobody_is_interrupted(encrypted: Encrypted, newcomer: Any) -> None:
+    """A rotation that interrupts is put off until it is too late."""
+    page = newcomer.opens("rotate-credentials", leaves=(OPERATORS, "Certificates"))
+    scope = Scope()
+    async with encrypted.connects_worker("alice") as old:
+        before = await JetStreamStore.bind(old, "team", prefix="alice")
+        await before.create("k", "d", "one", scope=scope)
+        client = old.client.client_id
+        page.run("A worker's password", lines=slice(0, 4))
+        # The first one is still served, without having been cut off.
+        await before.update("k", "d", "two", scope=scope)
+        assert old.client.client_id == client
+        async with encrypted.connects_worker("alice2") as new:
+            after = await JetStreamStore.bind(new, "team", prefix="alice")
+            client = new.client.client_id
+            await after.update("k", "d", "three", scope=scope)
+            page.run("A worker's password", lines=slice(4, None))
+            await after.update("k", "d", "four", scope=scope)
+            assert new.client.client_id == client
+        with pytest.raises(BackendError):
+            await JetStreamStore.bind(old, "team", prefix="alice", bind_timeout=3.0)
+
+
+async def test_the_operator_gets_another_password_and_nodes_other_certificates(
+    encrypted: Encrypted, newcomer: Any
+) -> None:
+    """Whoever starts all servers at once interrupts every agent of the fleet."""
+    page = newcomer.opens("rotate-credentials", leaves=("A worker's password",))
+    former, certificate = encrypted.secret("operator"), newcomer.home / "nats-cluster" / "n1" / "tls" / "node.pem"
+    page.run(OPERATORS)
+    assert encrypted.secret("operator") != former
+    async with encrypted.connects_worker("alice") as worker:
+        store = await JetStreamStore.bind(worker, "team", prefix="alice", write_budget=60.0)
+        async for node in encrypted.starts_again():
+            await store.create(node, "d", "text", scope=None)
+    async with encrypted.connects("operator") as nc:
+        with pytest.raises(BucketNotFoundError):
+            await list_prefixes(nc, "absent")
+    # As if it had but a week left: it is not good for a name that the nodes are to have.
+    before = presented(encrypted.cluster.nodes[0])
+    newcomer.runs("jsmemory server --cluster --prepare --host memory.example")
+    assert presented(encrypted.cluster.nodes[0]) == before != certificate.read_bytes()
+    page.run("Certificates")
+    assert presented(encrypted.cluster.nodes[0]) == certificate.read_bytes()
+
+
+def presented(node: NatsServer) -> bytes:
+    """The certificate that a node shows to a client, in PEM."""
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", node.port), 10.0) as plain:
+        # NATS says who it is before it speaks TLS.
+        while not plain.recv(4096).endswith(b"\r\n"):
+            pass
+        with trusting.wrap_socket(plain) as secured:
+            shown = secured.getpeercert(binary_form=True)
+    assert shown
+    return ssl.DER_cert_to_PEM_cert(shown).encode()
