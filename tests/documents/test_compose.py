@@ -87,7 +87,8 @@ def test_the_cluster_has_the_bucket_that_provision_makes() -> None:
     """With a replica on each node, and made when all of them are ready."""
     bucket = SERVICES["cluster-bucket"]
     line = make_line(BucketRecipe(bucket="team", replicas=3, allow_rollup=False)).replace("$", "$$")
-    assert bucket["command"] == [f'NATS_PASSWORD="$$PASSWORD_operator" {line}']
+    assert bucket["command"] == [line]
+    assert bucket["env_file"] == "./nats-cluster/operator.env"
     assert bucket["depends_on"] == {node: {"condition": "service_healthy"} for node in NODES}
     assert bucket["environment"]["NATS_URL"] == ",".join(f"tls://{node}:4222" for node in NODES)
     (volume,) = bucket["volumes"]
