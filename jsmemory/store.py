@@ -147,8 +147,8 @@ class Store(ABC):
         What keeps `picture` like this store, in a way of its own.
 
         Returns:
-            None where there is no other way than to list: once a second while somebody waits
-            for changes. Updates that leave the description as it is are then not told.
+            None where there is no other way than to list: twice a second while somebody
+            waits for changes. Updates that leave the description as it is are then not told.
         """
         return None
 

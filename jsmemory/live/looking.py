@@ -9,7 +9,7 @@ from jsmemory.errors import JsMemoryError, TooManyEntriesError
 from jsmemory.live.feed import Feed
 from jsmemory.live.picture import Known, Picture
 
-LISTED_EVERY: Final = 1.0
+LISTED_EVERY: Final = 0.5
 """Seconds between two listings of a store that has no feed of its own, while somebody waits for changes."""
 
 

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from jsmemory import JsMemoryError, Scope, StaleEntryError, Store
+from jsmemory import JsMemoryError, LiveView, Scope, StaleEntryError, Store
 from jsmemory.backed_store import BackedStore
+from jsmemory.live import Changes
 from jsmemory.testing import BackendHarness
 from jsmemory.testing.corpora import DESCRIPTIONS
 from jsmemory.testing.harnesses.file import FileHarness
@@ -24,6 +25,8 @@ from jsmemory.testing.harnesses.jetstream import JetStreamHarness
 from jsmemory.testing.servers import NatsCluster, NatsServer
 
 KEYS: Final = ("a", "a.b", "b", "a/b")
+LONGEST_S: Final = 30.0
+# For the changes of one script: a feed that lost its bucket takes a moment, and machines are busy.
 VERBS: Final = ("read", "create", "update", "delete", "list", "plant", "suspend", "recreate")
 
 
@@ -56,15 +59,39 @@ SCRIPTED: Final = settings(
 
 
 class Stage:
-    """One twin: its keyspace, a store with the guard and one without, and two runs."""
+    """One twin: its keyspace, a store with the guard and one without, two runs, and a view that lasts."""
 
     _guarded: Store
     _loose: Store
+    _view: LiveView
+    _changes: Changes
 
     def __init__(self, harness: BackendHarness, *, one_driver: bool) -> None:
         self.harness = harness
         self._one_driver = one_driver
         self._scopes = [Scope(), Scope()]
+        self._mirror: dict[str, str] = {}
+
+    async def look_on(self, stack: AsyncExitStack) -> None:
+        """Open the view, on a store that nobody else uses."""
+        self._view = await stack.enter_async_context(BackedStore(await self.harness.drive()).live())
+        self._changes = self._view.changes(initial=True)
+
+    async def seen(self) -> object:
+        """What the view shows, whatever has become of the keyspace since it was opened."""
+        return await self._view.list()
+
+    async def expect_all_told(self) -> None:
+        """What changes have told, applied one after the other, is what is there."""
+        listed = {item.key: item.description for item in await self._guarded.list()}
+        async with asyncio.timeout(LONGEST_S):
+            while self._mirror != listed:
+                change = await anext(self._changes)
+                assert (change.kind == "created") == (change.key not in self._mirror), change
+                if change.kind == "deleted":
+                    del self._mirror[change.key]
+                else:
+                    self._mirror[change.key] = change.description
 
     async def open(self) -> None:
         """Open the stores, as processes do that begin."""
@@ -123,10 +150,14 @@ async def _compare(script: list[Step], *harnesses: BackendHarness, one_driver: b
         for harness in harnesses:
             stages.append(Stage(await stack.enter_async_context(harness), one_driver=one_driver))
             await stages[-1].open()
+            await stages[-1].look_on(stack)
         for number, step in enumerate(script):
-            oracle, *others = [await stage.play(number, step) for stage in stages]
+            oracle, *others = [(await stage.play(number, step), await stage.seen()) for stage in stages]
+            assert step.verb != "list" or oracle[0] == oracle[1]
             for stage, outcome in zip(stages[1:], others, strict=True):
                 assert outcome == oracle, f"step {number} on {type(stage.harness).__name__}"
+        for stage in stages:
+            await stage.expect_all_told()
 
 
 @settings(SCRIPTED, max_examples=60)
