@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from jsmemory.backends.jetstream import JetStreamStore
     from jsmemory.backends.jetstream.permissions import WorkerPermissions
     from jsmemory.backends.jetstream.recipe import BucketRecipe
+    from jsmemory.compacting import Compaction, compact_bucket
     from jsmemory.connecting import connect
     from jsmemory.examining import (
         Check,
@@ -115,6 +116,7 @@ __all__ = [
     "BucketUnfitError",
     "Change",
     "Check",
+    "Compaction",
     "Comparison",
     "Configuration",
     "Deviation",
@@ -170,6 +172,7 @@ __all__ = [
     "Verdict",
     "WorkerPermissions",
     "apply_recipe",
+    "compact_bucket",
     "compare_recipe",
     "connect",
     "copy_entries",
@@ -188,6 +191,7 @@ __all__ = [
 _LAZY: Final = {
     "BucketRecipe": "jsmemory.backends.jetstream.recipe",
     "Check": "jsmemory.examining",
+    "Compaction": "jsmemory.compacting",
     "Comparison": "jsmemory.provisioning",
     "Configuration": "jsmemory.opening",
     "Deviation": "jsmemory.provisioning",
@@ -212,6 +216,7 @@ _LAZY: Final = {
     "WorkerPermissions": "jsmemory.backends.jetstream.permissions",
     "Verdict": "jsmemory.examining",
     "apply_recipe": "jsmemory.provisioning",
+    "compact_bucket": "jsmemory.compacting",
     "compare_recipe": "jsmemory.provisioning",
     "connect": "jsmemory.connecting",
     "examine_bucket": "jsmemory.examining",

@@ -9,6 +9,7 @@ import typer.main
 import jsmemory
 from jsmemory.cli import (
     benchmarking,
+    compacting,
     copying,
     deleting,
     demonstrating,
@@ -69,6 +70,7 @@ def _application() -> typer.Typer:
         ("server", serving.serve, serving.EXAMPLES),
         ("prefixes", naming.name_prefixes, naming.EXAMPLES),
         ("doctor", examining.examine, examining.EXAMPLES),
+        ("compact", compacting.compact, compacting.EXAMPLES),
         ("provision", provisioning.provision, provisioning.EXAMPLES),
         ("permissions", permitting.permit, permitting.EXAMPLES),
         ("demo", demonstrating.demonstrate, demonstrating.EXAMPLES),

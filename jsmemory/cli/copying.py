@@ -9,9 +9,10 @@ import typer
 from jsmemory import InProcessStore, MovingReport, ReadOnlyStoreError, Store, copy_entries
 from jsmemory.cli.choosing import Chosen, opened_store
 from jsmemory.cli.exits import UsageRefused
-from jsmemory.cli.moves import ENTRIES_LEFT, Progressed, move, tell
+from jsmemory.cli.moves import ENTRIES_LEFT, move, tell
 from jsmemory.cli.options import Choice
 from jsmemory.cli.places import HELP, absent_directory, guarded, place_of, refuse_other_names
+from jsmemory.cli.progressing import Progressed
 
 EXAMPLES: Final = (
     "jsmemory copy file:memory/default jetstream:team/alice",

@@ -8,8 +8,9 @@ import typer
 from jsmemory import FileStore, InProcessStore, MovingReport, Store, copy_entries, export_archive
 from jsmemory.cli.choosing import chosen_store
 from jsmemory.cli.exits import UsageRefused
-from jsmemory.cli.moves import ENTRIES_LEFT, NOTHING_LEFT, Progressed, move, tell
+from jsmemory.cli.moves import ENTRIES_LEFT, NOTHING_LEFT, move, tell
 from jsmemory.cli.options import Choice
+from jsmemory.cli.progressing import Progressed
 
 EXAMPLES: Final = ("jsmemory export backup.tar.gz", "jsmemory --bucket team --identity alice export ./notes")
 

@@ -9,9 +9,10 @@ import typer
 from jsmemory import MovingReport, ReadOnlyStoreError, import_archive, import_folder
 from jsmemory.cli.choosing import choose, opened_store
 from jsmemory.cli.exits import UsageRefused
-from jsmemory.cli.moves import ENTRIES_LEFT, Progressed, move, tell
+from jsmemory.cli.moves import ENTRIES_LEFT, move, tell
 from jsmemory.cli.options import Choice
 from jsmemory.cli.places import guarded
+from jsmemory.cli.progressing import Progressed
 
 EXAMPLES: Final = ("jsmemory import ~/notes --dry-run", "jsmemory --bucket team --identity alice import backup.tar.gz")
 

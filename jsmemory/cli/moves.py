@@ -1,7 +1,6 @@
 """What the commands that move entries share: a bar, a report, an exit code, and an end in good order."""
 
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import typer
@@ -12,9 +11,7 @@ from jsmemory import Moved, MovingReport, Outcome
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode
 from jsmemory.cli.options import Choice
-from jsmemory.cli.waiting import CutShort, Terminated, wait_for
-
-Progressed = Callable[[int, int], None]
+from jsmemory.cli.progressing import Progressed, go_through
 
 ENTRIES_LEFT: Final = "No entry is half written; run the same command again, and it goes on from there."
 NOTHING_LEFT: Final = "There is no archive; run the same command again."
@@ -38,20 +35,7 @@ def move(words: str, left: str, work: Callable[[Progressed], Coroutine[Any, Any,
     Raises:
         CutShort: after Ctrl-C or SIGTERM.
     """
-    reached = (0, 0)
-    with _bar(words) as show:
-
-        def on_progress(done: int, total: int) -> None:
-            nonlocal reached
-            reached = done, total
-            show(done, total)
-
-        try:
-            return wait_for(work(on_progress))
-        except (KeyboardInterrupt, Terminated) as stop:
-            is_terminated = isinstance(stop, Terminated)
-    after = f"after {reached[0]} of {reached[1]} entries" if reached[1] else "before the first entry"
-    raise CutShort(f"{'Terminated' if is_terminated else 'Interrupted'} {after}. {left}", is_terminated=is_terminated)
+    return go_through(words, ("entry", "entries"), lambda: left, work)
 
 
 def tell(choice: Choice, report: MovingReport) -> None:
@@ -75,17 +59,6 @@ def tell(choice: Choice, report: MovingReport) -> None:
     for code, outcomes in _CODES:
         if any(outcome in report.counts for outcome in outcomes):
             raise typer.Exit(code)
-
-
-@contextmanager
-def _bar(words: str) -> Iterator[Progressed]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = screen.talking_console()
-    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _document(moved: Moved) -> dict[str, str]:

@@ -44,6 +44,8 @@ def permit(
     Without --isolated it is a user of the account that holds the bucket: that keeps workers
     apart and stops mistakes, but no worker that means harm. With --read-only the server
     refuses it every write.
+
+    No worker gets the right to purge, which jsmemory compact takes: it is its operator's.
     """
     chosen = choose(choice)
     if chosen.bucket is None:

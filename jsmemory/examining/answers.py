@@ -59,6 +59,8 @@ class Config(msgspec.Struct, frozen=True):
     duplicate_window: int = 0
     allow_direct: bool = False
     allow_rollup_hdrs: bool = False
+    deny_purge: bool = False
+    sealed: bool = False
     subject_delete_marker_ttl: int = 0
     republish: dict[str, Any] | None = None
 
@@ -98,6 +100,7 @@ class Described(msgspec.Struct, frozen=True):
     config: Config
     state: State = State()
     cluster: Cluster = Cluster()
+    created: str = ""
     ts: str = ""
     total: int = 0
 

@@ -102,12 +102,12 @@ class Census:
             place: The options that choose the store on our command line.
         """
         checks = [] if self.prefix is None else [self._entries(place)]
-        return [*checks, self._markers(bucket), self._foreign(bucket), self._oversize(bucket), self._headers(place)]
+        return [*checks, self._markers(place), self._foreign(bucket), self._oversize(bucket), self._headers(place)]
 
     def _entries(self, place: str) -> Check:
         return entries(self.prefix or "", self.values, place)
 
-    def _markers(self, bucket: str) -> Check:
+    def _markers(self, place: str) -> Check:
         said = f"{self._share(self.markers)} beside {self.values:,} entries"
         many = self.markers * 2 > self.total if self.is_sample else self.markers >= MANY_MARKERS
         if self.prefix is None and not self.is_sample:
@@ -119,7 +119,7 @@ class Census:
             Verdict.WARNING,
             "markers_piled_up",
             f"What is left of deleted keys has piled up, {said}: every listing passes by all of it.",
-            f"nats kv compact {bucket} --force; it leaves those of the last half hour",
+            f"jsmemory compact {place}; it leaves those of the last half hour",
         )
 
     def _foreign(self, bucket: str) -> Check:

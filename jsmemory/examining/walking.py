@@ -3,26 +3,31 @@ Going through what a bucket holds, without the bodies and without keeping anythi
 
 As a listing does, with a consumer of the last message of each subject; but each message is
 given away at once, so that a million of them take no more memory than one batch, and the
-walk can end before the bucket does.
+walk can end before the bucket does. Whoever does something about what was met does it between
+two batches, while nothing comes in.
 """
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from jsmemory.backends.jetstream import messages, translate
+from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
 from jsmemory.examining.questions import Silence
 
 _BATCH: Final = 2048
-_FORGOTTEN_AFTER: Final = 30_000_000_000
+_FORGOTTEN_AFTER: Final = 120_000_000_000
+# Nanoseconds between two batches after which the server removes the consumer.
+_NOTHING_PENDING: Final = "404"
+_NOBODY_LISTENS: Final = "503"
 _SIZE: Final = "Nats-Msg-Size"
 # What the server puts on a message whose body it leaves out.
 
@@ -37,16 +42,51 @@ class Seen:
         size: Bytes of its value.
         is_marker: Whether it says that the key is gone.
         is_described: Whether its header holds the description, as our own writes have it.
+        reply: The subject that its delivery could be acknowledged on, which says more of it.
     """
 
     name: str
     size: int
     is_marker: bool
     is_described: bool
+    reply: str = field(default="", repr=False)
+
+    # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
+
+    @property
+    def sequence(self) -> int:
+        """Of the stream; what has the name since then has a higher one."""
+        return self._said(5)
+
+    @property
+    def stored_at(self) -> int:
+        """When it was stored, in nanoseconds since 1970, by the clock of the server that led the stream."""
+        return self._said(7)
+
+    @property
+    def left(self) -> int:
+        """How many messages the walk had still to go through."""
+        return self._said(8)
+
+    def _said(self, place: int) -> int:
+        tokens = self.reply.split(".")
+        return int(tokens[place if len(tokens) == 9 else place + 2])
+
+
+async def go_on() -> bool:
+    """Between two batches, where there is nothing to do."""
+    return True
 
 
 async def walk(
-    wire: Wire, bucket: str, token: str, receive: Callable[[Seen], None], *, at_most: int | None, patience: float
+    wire: Wire,
+    bucket: str,
+    token: str,
+    receive: Callable[[Seen], None],
+    *,
+    patience: float,
+    at_most: int | None = None,
+    between: Callable[[], Awaitable[bool]] = go_on,
 ) -> bool | Silence:
     """
     Give the last message of each name to `receive`, one after the other.
@@ -56,8 +96,9 @@ async def walk(
         bucket: Its name.
         token: The prefix; ``""`` for the whole bucket.
         receive: Takes them; must not block.
-        at_most: After how many messages to stop, give or take a batch; None for no bound.
         patience: Seconds to wait for the next message.
+        at_most: After how many messages to stop, give or take a batch; None for no bound.
+        between: Awaited after each batch, for some seconds at most; whether to go on.
 
     Returns:
         Whether that were all of them; or why there is no answer.
@@ -83,7 +124,9 @@ async def walk(
             return Silence.UNREADABLE
         inbox = _Inbox(wire, len(root), receive)
         async with wire.subscription(inbox.subject, inbox.take):
-            return await inbox.pull_all(wire.api_subject(f"CONSUMER.MSG.NEXT.{stream}.{name}"), at_most, patience)
+            return await inbox.pull_all(
+                wire.api_subject(f"CONSUMER.MSG.NEXT.{stream}.{name}"), at_most, patience, between
+            )
     except Denied:
         return Silence.DENIED
     except NotDelivered:
@@ -105,14 +148,15 @@ class _Inbox:
         self._root_length = root_length
         self._receive = receive
         self._received = 0
-        self._is_at_end = False
+        self._status = ""
         self._batch_ended = asyncio.Event()
 
     async def take(self, message: Any) -> None:
         """Called by nats-py, one message after the other."""
         headers = message.headers or {}
-        if "Status" in headers:
-            self._is_at_end = headers["Status"] == "404"
+        if message.subject == self.subject:
+            # The server's own word; a header of that name in a message is another program's.
+            self._status = headers.get("Status", "")
             self._batch_ended.set()
             return
         self._received += 1
@@ -123,12 +167,15 @@ class _Inbox:
                 int(size) if size.isdecimal() else 0,
                 messages.is_marker(headers),
                 messages.DESCRIPTION in headers,
+                message.reply,
             )
         )
         if self._received % _BATCH == 0:
             self._batch_ended.set()
 
-    async def pull_all(self, subject: str, at_most: int | None, patience: float) -> bool:
+    async def pull_all(
+        self, subject: str, at_most: int | None, patience: float, between: Callable[[], Awaitable[bool]]
+    ) -> bool:
         """
         Ask for batches until the server says that nothing is pending, or it is enough.
 
@@ -136,17 +183,25 @@ class _Inbox:
             NotAnswered: it stopped before the end.
         """
         request = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
-        while not self._is_at_end:
+        quiet = Deadline(patience)
+        while self._status != _NOTHING_PENDING:
             if at_most is not None and self._received >= at_most:
                 return False
-            before = self._received
+            before, self._status = self._received, ""
             self._batch_ended.clear()
             waiting = self._wire.patience(subject)
             await self._wire.send(subject, request, reply=self.subject)
             await self._until_batch_ended(patience)
-            if self._received == before and not self._is_at_end:
+            if self._received == before and self._status != _NOTHING_PENDING:
                 waiting.raise_if_denied()
-                raise NotAnswered
+                if self._status != _NOBODY_LISTENS or quiet.has_passed:
+                    raise NotAnswered
+                # A consumer that was made just now is not known to every server of a cluster yet.
+                await quiet.pause()
+                continue
+            if not await between():
+                return False
+            quiet = Deadline(patience)
         return True
 
     async def _until_batch_ended(self, patience: float) -> None:

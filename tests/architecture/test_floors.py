@@ -35,6 +35,7 @@ FLOORS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     ("jsmemory.journal", "jsmemory.opening", "jsmemory.moving"),
     ("jsmemory.running", "jsmemory.examining", "jsmemory.provisioning"),
+    ("jsmemory.compacting",),
     ("jsmemory.testing",),
     ("jsmemory",),
     ("jsmemory.cli",),

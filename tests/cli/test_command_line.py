@@ -25,6 +25,7 @@ VERBS = (
     "server",
     "prefixes",
     "doctor",
+    "compact",
     "provision",
     "permissions",
     "demo",
@@ -37,6 +38,7 @@ SHOWN: dict[str, set[str]] = {
     "runs": {"--context", "--server"},
     "server": {"--bucket", "--config"},
     "prefixes": {"--bucket", "--directory", "--config", "--context", "--server"},
+    "compact": {"--backend", "--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
     "bench": {"--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
 }
 """The shared options of the commands that do not take all of them."""
@@ -120,6 +122,7 @@ def test_the_version_is_shown(shell: Any) -> None:
         (("--bucket", "b", "copy", "file:a", "file:b"), "--bucket"),
         (("copy", "file:a", "file:b", "--at-once", "0"), "--at-once"),
         (("export", "notes.zip"), ".tar.gz"),
+        (("compact", "--limit", "0"), "--limit"),
         (("export", "nowhere/notes.tar.gz"), "nowhere"),
         (("import", "nowhere"), "nowhere"),
     ],

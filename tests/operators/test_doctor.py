@@ -241,7 +241,8 @@ async def test_what_is_left_of_deleted_keys_is_noticed_when_it_piles_up(nc: Clie
         report = await examine_bucket(nc, bucket, prefix)
         (finding,) = check(report, "markers").findings
         assert finding.code == "markers_piled_up"
-        assert finding.cure.startswith(f"nats kv compact {bucket} --force; ")
+        of_whom = "" if prefix is None else f" --prefix {prefix}"
+        assert finding.cure.startswith(f"jsmemory compact --bucket {bucket}{of_whom}; ")
     assert check(await examine_bucket(nc, bucket, "bob"), "markers").verdict is Verdict.OK
 
 

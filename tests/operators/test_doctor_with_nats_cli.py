@@ -12,8 +12,6 @@ import pytest
 from nats.aio.client import Client
 
 from jsmemory import Report, examine_bucket
-from jsmemory.examining.census import MANY_MARKERS, Census
-from jsmemory.examining.walking import Seen
 from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket
 
 LONGEST_S = 30.0
@@ -77,18 +75,6 @@ async def test_a_cure_mends_what_was_found(
     done = shell(cure.removeprefix("if nobody needs it: "), nats_server.url)
     assert done.returncode == 0, done.stderr
     assert code not in await codes_of(nc, name)
-
-
-async def test_what_is_left_of_deleted_keys_can_be_compacted(
-    bucket: str, nats_server: NatsServer, shell: Shell
-) -> None:
-    """That it spares young ones can only be said, since nobody can make an old one here."""
-    census = Census(None)
-    for number in range(MANY_MARKERS):
-        census.take(Seen(f"alice.gone{number}", 0, is_marker=True, is_described=False))
-    (finding,) = [each for check in census.checks(bucket, "") for each in check.findings]
-    done = shell(finding.cure.partition(";")[0], nats_server.url)
-    assert done.returncode == 0, done.stderr
 
 
 async def test_a_consumer_that_was_left_behind_is_removed(

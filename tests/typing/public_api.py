@@ -22,6 +22,7 @@ from jsmemory import (
     BucketUnfitError,
     Change,
     Check,
+    Compaction,
     Comparison,
     Configuration,
     Deviation,
@@ -75,6 +76,7 @@ from jsmemory import (
     Verdict,
     WorkerPermissions,
     apply_recipe,
+    compact_bucket,
     compare_recipe,
     connect,
     copy_entries,
@@ -173,6 +175,14 @@ async def examine(client: Client) -> Verdict:
     assert_type(report.checks, tuple[Check, ...])
     assert_type(report.findings, tuple[Finding, ...])
     return (await examine_directory(Path("notes"), read_only=True)).verdict
+
+
+async def compact(client: Client) -> int:
+    compaction = await compact_bucket(client, "team", "alice", older_than=60, limit=5, at_most=9.5, on_progress=print)
+    assert_type(compaction, Compaction)
+    assert_type(compaction.is_whole and compaction.is_dry_run, bool)
+    await compact_bucket(client, "team", "alice", True)  # type: ignore[call-arg]
+    return compaction.removed + compaction.young
 
 
 async def provision(client: Client) -> str:

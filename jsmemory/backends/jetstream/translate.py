@@ -65,7 +65,10 @@ _REFUSALS: Final = {
     10025: ("The server's JetStream storage is unavailable.", "Ask its operator to look at its disk."),
     10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
     10054: ("The bucket refuses a value of this size.", "Ask its operator to raise its maximum value size."),
-    10077: ("The bucket is full.", "Ask its operator to raise its size with 'nats kv edit', or to compact it."),
+    10077: (
+        "The bucket is full.",
+        "Ask its operator to raise its size with 'nats kv edit', or to run 'jsmemory compact'.",
+    ),
     10109: ("The bucket is sealed.", "Ask its operator for a new one."),
     STREAM_NOT_FOUND: ("The bucket is gone.", "Ask its operator to make it again."),
 }
