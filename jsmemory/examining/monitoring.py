@@ -8,8 +8,8 @@ address is ever shown.
 import asyncio
 import http.client
 import ssl
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,6 +26,9 @@ _AT_MOST: Final = 1024 * 1024
 # Bytes of a page; it has some kilobytes.
 _SECOND: Final = 1_000_000_000
 _MIB: Final = 1024 * 1024
+
+ENDS_SOON: Final = timedelta(days=30)
+"""Enough for somebody who looks once a month."""
 
 
 class _JetStreamConfig(msgspec.Struct, frozen=True):
@@ -44,11 +47,17 @@ class _JetStream(msgspec.Struct, frozen=True):
     stats: _JetStreamStats = _JetStreamStats()
 
 
+class _Cluster(msgspec.Struct, frozen=True):
+    tls_cert_not_after: str = ""
+
+
 class _Page(msgspec.Struct, frozen=True):
     server_name: str = ""
     version: str = ""
     now: str = ""
     jetstream: _JetStream = _JetStream()
+    tls_cert_not_after: str = ""
+    cluster: _Cluster = _Cluster()
 
 
 def check_address(address: str) -> tuple[str, str, str]:
@@ -148,6 +157,7 @@ def _checks(number: int, read: tuple[_Page, datetime, datetime] | None) -> list[
     return [
         _sync(name, page.jetstream.config),
         _disk(name, page.jetstream.config, page.jetstream.stats),
+        *_certificates(name, page, received),
         *([] if time.verdict is Verdict.OK else [time]),
     ]
 
@@ -179,3 +189,26 @@ def _disk(name: str, config: _JetStreamConfig, stats: _JetStreamStats) -> Check:
             "raise max_file_store in the server's configuration, or move streams to other servers",
         )
     return ok("server_bytes", said)
+
+
+def _certificates(name: str, page: _Page, now: datetime) -> Iterator[Check]:
+    """Those that a server shows to clients and to other servers; one without TLS has none."""
+    for whom, end in (("clients", page.tls_cert_not_after), ("servers", page.cluster.tls_cert_not_after)):
+        try:
+            left = datetime.fromisoformat(end) - now
+        except (ValueError, TypeError):
+            continue
+        said = f"{name}: for {whom}, {left.days} days"
+        if left > ENDS_SOON:
+            yield ok("certificate", said)
+            continue
+        has_ended = left <= timedelta(0)
+        yield found(
+            "certificate",
+            Verdict.FAULT if has_ended else Verdict.WARNING,
+            "certificate_ended" if has_ended else "certificate_ends",
+            f"The certificate that {name} shows to {whom} {'has ended' if has_ended else f'ends in {left.days} days'}.",
+            "make it anew, as with: jsmemory server --cluster --prepare; then reload the server: "
+            "nats-server --signal reload",
+            said=said,
+        )

@@ -113,6 +113,9 @@ async def test_the_doctor_finds_nothing(running: Running) -> None:
         "n2: always",
         "n3: always",
     ]
+    assert {check.said for check in report.checks if check.name == "certificate"} == {
+        f"{node}: for {whom}, 364 days" for node in ("n1", "n2", "n3") for whom in ("clients", "servers")
+    }
 
 
 def test_a_client_without_tls_is_not_answered(running: Running) -> None:
