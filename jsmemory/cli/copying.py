@@ -10,8 +10,8 @@ from jsmemory import InProcessStore, MovingReport, ReadOnlyStoreError, Store, co
 from jsmemory.cli.choosing import Chosen, opened_store
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.moves import ENTRIES_LEFT, move, tell
-from jsmemory.cli.options import Choice
-from jsmemory.cli.places import HELP, absent_directory, guarded, place_of, refuse_other_names
+from jsmemory.cli.options import Choice, takes
+from jsmemory.cli.places import HELP, absent_directory, guarded, place_of
 from jsmemory.cli.progressing import Progressed
 
 EXAMPLES: Final = (
@@ -21,6 +21,13 @@ EXAMPLES: Final = (
 )
 
 
+@takes(
+    "identity",
+    "context",
+    "server",
+    "as_json",
+    why=f"It writes to a store, and both are named by its arguments: {HELP}.",
+)
 def copy(
     choice: Choice,
     source: Annotated[str, typer.Argument(metavar="SRC", help=f"Where from: {HELP}.")],
@@ -49,11 +56,10 @@ def copy(
     over. Each entry that cannot be carried is told with the reason, and keeps none of the
     others back. It is no snapshot of a store that is written to meanwhile.
     """
-    refuse_other_names(choice)
     origin, target = place_of(source, choice), guarded(place_of(destination, choice))
     if absent_directory(origin, choice) is not None:
         raise UsageRefused(f"There is no directory behind {source}. Name one that exists.")
-    if choice.read_only or target.configuration.read_only:
+    if target.configuration.read_only:
         raise ReadOnlyStoreError
     theirs = choice
     if dst_context is not None or dst_server is not None:

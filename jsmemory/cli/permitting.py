@@ -9,7 +9,7 @@ from jsmemory import WorkerPermissions
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import choose
 from jsmemory.cli.exits import UsageRefused
-from jsmemory.cli.options import Choice
+from jsmemory.cli.options import Choice, takes
 
 EXAMPLES: Final = (
     "jsmemory permissions --bucket team --prefix alice",
@@ -26,6 +26,15 @@ class Form(StrEnum):
     JWT = "jwt"
 
 
+@takes(
+    "bucket",
+    "prefix",
+    "identity",
+    "config",
+    "read_only",
+    "as_json",
+    why="It prints what a worker may do in a bucket, and asks nobody.",
+)
 def permit(
     choice: Choice,
     isolated: Annotated[

@@ -18,9 +18,6 @@ from jsmemory.cli.options import Choice
 HELP: Final = "file:DIR, jetstream:BUCKET[/PREFIX], or a configuration file"
 _USE: Final = f"Use {HELP}."
 
-_TAKEN: Final = ("backend", "bucket", "prefix", "directory", "config")
-# What names a store for other commands, and would be left aside here.
-
 
 def place_of(name: str, choice: Choice) -> Chosen:
     """
@@ -45,18 +42,6 @@ def place_of(name: str, choice: Choice) -> Chosen:
     if not Path(name).is_file():
         raise UsageRefused(f"The name {name} means no store. {_USE}")
     return choose(Choice(config=Path(name), identity=choice.identity))
-
-
-def refuse_other_names(choice: Choice) -> None:
-    """
-    Refuse the options that name a store, where the arguments do.
-
-    Raises:
-        UsageRefused: one of them was given.
-    """
-    for option in _TAKEN:
-        if getattr(choice, option) is not None:
-            raise UsageRefused(f"The stores are named by the arguments. Leave out --{option}. {_USE}")
 
 
 def absent_directory(chosen: Chosen, choice: Choice) -> Path | None:

@@ -12,7 +12,7 @@ from jsmemory import BucketRecipe, Comparison, StreamRecipe, print_recipe
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import CONNECT_S, choose
 from jsmemory.cli.exits import ExitCode, UsageRefused
-from jsmemory.cli.options import Choice
+from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = (
@@ -34,6 +34,7 @@ class Form(StrEnum):
     COMPOSE = "compose"
 
 
+@takes("bucket", "config", "context", "server", "as_json", why="It makes what stores lie in, and opens none.")
 def provision(
     choice: Choice,
     form: Annotated[

@@ -56,7 +56,7 @@ def test_the_store_of_a_configuration_is_meant_where_none_is_named(shell: Any) -
     ("arguments", "code", "named"),
     [
         ((), 2, "--bucket"),
-        (("--directory", "d"), 2, "--bucket"),
+        (("--directory", "d"), 2, "--directory"),
         (("--bucket", "a.b"), 5, "bucket"),
         (("--bucket", "b", "--prefix", "a.b"), 5, "prefix"),
         (("--bucket", "b", "--worker", "a b"), 5, "worker"),
