@@ -53,6 +53,7 @@ from jsmemory import (
     MovingReport,
     Outcome,
     OutcomeUnknownError,
+    PreparedCluster,
     ReadOnlyStoreError,
     Report,
     RequestError,
@@ -86,6 +87,7 @@ from jsmemory import (
     import_archive,
     import_folder,
     open_store,
+    prepare_cluster,
     print_recipe,
 )
 
@@ -167,6 +169,14 @@ async def run_and_resume(client: Client, store: Store) -> None:
         async for record in journal.history("night"):
             assert_type(record, HostRecord)
         assert_type(await journal.runs(), tuple[RunLine, ...])
+
+
+def prepare() -> PreparedCluster:
+    prepared = prepare_cluster("cluster", hosts=["memory.example.org"])
+    assert_type(prepared.notes, tuple[str, ...])
+    assert_type(prepared.password("sys"), str)
+    assert_type(prepared.variables("n1", listen="", monitor="", routes=["", "", ""]), dict[str, str])
+    return prepared
 
 
 async def examine(client: Client) -> Verdict:

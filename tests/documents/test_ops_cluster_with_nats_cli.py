@@ -1,0 +1,41 @@
+"""The contexts of a cluster's workers, made by the program that makes them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "ops" / "README.md").read_text()
+ADDED = re.findall(r"^ {4}(nats context add \w+ --server=\S+ --tlsca=.*)$", PAGE, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", ADDED)
+def test_a_worker_of_the_cluster_has_a_context(line: str, tmp_path: Path) -> None:
+    """What tests/documents/test_ops_cluster.py reads from the line is what the program keeps."""
+    program = os.environ.get("NATS_CLI") or shutil.which("nats")
+    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
+    name = line.split()[3]
+    (tmp_path / "ca.pem").touch()
+    given = {"NATS_URL": "tls://127.0.0.1:4222", "NATS_CA": f"{tmp_path}/ca.pem", f"PASSWORD_{name}": "secret"}
+    environment = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PATH": os.environ["PATH"], **given}
+    subprocess.run(
+        ["sh", "-euc", line.replace("nats ", f"{program} ", 1)], env=environment, check=True, capture_output=True
+    )
+    kept = json.loads((tmp_path / "nats" / "context" / f"{name}.json").read_text())
+    assert {field: value for field, value in kept.items() if value} == {
+        "url": "tls://127.0.0.1:4222",
+        "ca": f"{tmp_path}/ca.pem",
+        "user": name,
+        "password": "secret",
+        "inbox_prefix": f"_INBOX_{name}",
+        "jetstream_api_prefix": f"MEMORY.team.{name}.API",
+    }
+
+
+def test_both_workers_are_there() -> None:
+    """A line that no longer looks as it did must not slip away."""
+    assert len(ADDED) == 2
