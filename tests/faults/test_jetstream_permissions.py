@@ -1,4 +1,4 @@
-"""Least privilege: what a store does with the rights of one prefix and nothing more."""
+"""Least privilege: what a store says where the rights of its credentials end."""
 
 from collections.abc import AsyncIterator
 
@@ -6,8 +6,7 @@ import pytest
 
 from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.connecting import connect
-from jsmemory.errors import AccessDeniedError, EntryNotFoundError, StaleEntryError
-from jsmemory.scope import Scope
+from jsmemory.errors import AccessDeniedError, EntryNotFoundError
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
 from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
@@ -21,38 +20,6 @@ async def server() -> AsyncIterator[NatsServer]:
         async with plain_client(server.url, user="operator", password="secret") as operator:
             await make_bucket(operator, "team")
         yield server
-
-
-async def use_whole(store: JetStreamStore) -> None:
-    """Every verb, with every answer that needs a second look at the bucket."""
-    scope = Scope()
-    await store.create("k", "d", "one", scope=scope)
-    await store.update("k", "d", "two", scope=scope)
-    with pytest.raises(StaleEntryError):
-        await store.update("k", "d", "three", scope=Scope())
-    stale = Scope()
-    await store.read("k", scope=stale)
-    await store.update("k", "d", "three", scope=scope)
-    with pytest.raises(StaleEntryError) as refused:
-        await store.update("k", "d", "late", scope=stale)
-    assert refused.value.reason == "changed"
-    assert [item.key for item in await store.list()] == ["k"]
-    assert await store.delete("k", scope=scope) is True
-    assert await store.delete("k", scope=scope) is False
-    await store.create("k", "d", "anew", scope=scope)
-    with pytest.raises(EntryNotFoundError):
-        await store.read("absent", scope=scope)
-
-
-async def test_a_store_works_whole_with_the_rights_of_its_own_prefix(server: NatsServer) -> None:
-    """A worker with more rights than its prefix can read everybody's notes."""
-    async with connect(servers=server.url, user="alice", password="secret", inbox_prefix="_INBOX_alice") as connection:
-        await use_whole(await JetStreamStore.bind(connection, "team", "alice", preflight=False))
-
-
-async def test_a_bare_client_of_nats_py_does_as_well(server: NatsServer) -> None:
-    async with plain_client(server.url, user="alice", password="secret", inbox_prefix=b"_INBOX_alice") as client:
-        await use_whole(await JetStreamStore.bind(client, "team", "alice", preflight=False))
 
 
 async def test_a_foreign_prefix_is_denied_and_the_permission_named(server: NatsServer) -> None:

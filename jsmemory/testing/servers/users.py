@@ -10,6 +10,13 @@ Beside them is an ``operator`` who may do everything. Every password is ``secret
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX
+from jsmemory.backends.jetstream.permissions import WorkerPermissions
+
+_ANY: Final = "any_bucket_at_all"
+# Stands for every bucket until the subjects are put together.
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +43,8 @@ def rights_in(bucket: str, prefix: str) -> tuple[str, ...]:
         bucket: The bucket; ``*`` for every one.
         prefix: The prefix.
     """
-    stream = "*" if bucket == "*" else f"KV_{bucket}"
-    keys = f"$KV.{bucket}.{prefix}.>"
-    return (
-        keys,
-        f"$JS.API.DIRECT.GET.{stream}.{keys}",
-        f"$JS.API.CONSUMER.CREATE.{stream}.*.{keys}",
-        f"$JS.API.CONSUMER.MSG.NEXT.{stream}.*",
-        f"$JS.API.CONSUMER.DELETE.{stream}.*",
-    )
+    rights = WorkerPermissions(bucket=_ANY if bucket == "*" else bucket, prefix=prefix).publish
+    return tuple(subject.replace(f"{STREAM_PREFIX}{_ANY}", "*").replace(_ANY, "*") for subject in rights)
 
 
 def account_of(*workers: Worker) -> str:
