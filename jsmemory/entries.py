@@ -76,6 +76,9 @@ class Draft:
 
 def normalise_description(text: str) -> str:
     """One line: controls become spaces, runs of white space one space, trimmed, cut to 500."""
+    if text.isprintable() and len(text) <= MAX_DESCRIPTION_LENGTH and "  " not in text:
+        # Mostly it is one line already: nothing in it is a control, or white space but the space.
+        return text.strip()
     line = _WHITESPACE_RUN.sub(" ", _CONTROL_CHARACTERS.sub(" ", text)).strip()
     return line[:MAX_DESCRIPTION_LENGTH].strip()
 

@@ -44,17 +44,28 @@ def serialise(draft: Draft) -> bytes:
         A header of at most `MAX_HEADER_BYTES` (6 bytes a code point at worst, and the
         frame), then the content as it is.
     """
+    description = draft.description
+    scalar = _emit(description) if _ESCAPED.search(description) else f'"{description}"\n'
+    return b"---\ndescription: %b---\n\n%b" % (scalar.encode(), draft.content)
+
+
+_ESCAPED: Final = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]')
+# What an emitter does not write as it is. Where there is none of it none need be started: quotes
+# are all that it would add, and few descriptions are otherwise.
+
+
+def _emit(description: str) -> str:
     events = (
         yaml.StreamStartEvent(),
         yaml.DocumentStartEvent(explicit=False),
-        yaml.ScalarEvent(None, None, (False, True), draft.description, style='"'),
+        yaml.ScalarEvent(None, None, (False, True), description, style='"'),
         yaml.DocumentEndEvent(explicit=False),
         yaml.StreamEndEvent(),
     )
     line: str = yaml.emit(events, Dumper=_DUMPER, allow_unicode=True, width=_ONE_LINE)
     if "\\U" in line:
         line = _ESCAPE.sub(_unescape_long, line)
-    return b"---\ndescription: " + line.encode() + b"---\n\n" + draft.content
+    return line
 
 
 _ESCAPE: Final = re.compile(r"\\(?:U([0-9A-F]{8})|.)")

@@ -4,7 +4,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jsmemory.entries import Draft, Entry, Item, normalise_description
@@ -78,6 +78,19 @@ def test_normalising_keeps_its_promises(text: str) -> None:
     assert not set(line) & set(CONTROLS)
     assert "  " not in line
     assert not set(line) & (set(UNICODE_WHITE_SPACE) - {" "})
+
+
+@fuzz
+@given(st.text(st.sampled_from(f"ab\xe9\u200b\ue000\U0001f600{UNICODE_WHITE_SPACE}{CONTROLS}"), max_size=12))
+@example(" one")
+@example("one two ")
+@example("one  two")
+@example("x" * MAX_DESCRIPTION_LENGTH)
+@example("x" * (MAX_DESCRIPTION_LENGTH - 1) + " y")
+def test_what_is_one_line_already_is_treated_as_all_others_are(text: str) -> None:
+    """Whether a description was looked at closely must not show in it."""
+    marked = normalise_description(f"{text}\n")
+    assert normalise_description(text) == marked
 
 
 # -- Content --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jsmemory import frontmatter
@@ -117,6 +118,35 @@ def test_a_listing_shows_the_description_that_a_read_returns(implementation: str
 
 
 # -- Writing --------------------------------------------------------------------------------
+
+
+def by_the_emitter(draft: Draft) -> bytes:
+    """What is written where nothing is taken for granted about the description."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frontmatter, "_ESCAPED", re.compile(""))
+        return serialise(draft)
+
+
+def test_every_character_is_written_as_the_emitter_writes_it(implementation: str) -> None:
+    """Two processes that write one entry in different bytes would each take the other's for a change."""
+    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    plain = re.sub(frontmatter._ESCAPED, "", everything)
+    assert len(everything) - len(plain) < 100
+    for begin in range(0, len(plain), MAX_DESCRIPTION_LENGTH):
+        draft = Draft(plain[begin : begin + MAX_DESCRIPTION_LENGTH], b"")
+        assert serialise(draft) == by_the_emitter(draft)
+
+
+@fuzz
+@given(st.text(min_size=1, max_size=MAX_DESCRIPTION_LENGTH))
+@example("- ? : , [ ] { } # & * ! | > ' % @ ` ~ null 0x1F")
+@example('a "quoted" and a back\\slash')
+@example("\U0001f600 beyond the plane, and a tab \t")
+def test_every_description_is_written_as_the_emitter_writes_it(description: str) -> None:
+    """As above, for the characters beside each other."""
+    draft = Draft(description, b"content")
+    assert serialise(draft) == by_the_emitter(draft)
+
 
 WORST = {
     "double quote": '"' * 500,

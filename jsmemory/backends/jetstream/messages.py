@@ -32,7 +32,7 @@ _SEQUENCE: Final = re.compile(r"[0-9]{1,20}")
 _HEADERS_AT_MOST: Final = 8 * 1024
 # Bytes that our headers can have: 500 code points of 12 bytes once encoded, and the subjects.
 
-_UNQUOTED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+_QUOTED: Final = re.compile("[^ -$&-~]+")
 # Every printable ASCII character stands for itself; the rest is percent-encoded UTF-8, since
 # not every header parser that nats-py can use gives non-ASCII values back.
 
@@ -46,7 +46,7 @@ def encode_description(description: str) -> str:
     """A description as a header value."""
     if description.isascii() and "%" not in description:
         return description
-    return quote(description, safe=_UNQUOTED)
+    return _QUOTED.sub(lambda found: quote(found[0]), description)
 
 
 def decode_description(value: str) -> str:
