@@ -473,3 +473,14 @@ def test_a_listing_shows_a_write_that_was_not_acknowledged_yet(story):
     assert story.broken == set()
     story.delete(6, 7, existed=False)
     assert story.broken != set()
+
+
+def test_after_a_bucket_was_made_anew_a_store_may_need_to_find_out(story):
+    """What another store object knows by then is no authority for one that has not noticed: the safe way to fail."""
+    story.create(0, 1, "a")
+    story.wipe(2, 3)
+    story.create(4, 5, "b", store="t")
+    story.update(6, 7, "c", code="stale_entry:changed")
+    story.update(6, 7, "d", code="stale_entry:unread")
+    story.end(k="b")
+    assert story.broken == set()

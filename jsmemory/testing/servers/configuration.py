@@ -38,11 +38,14 @@ class Membership:
         port: Where this server takes routes.
         routes: The route ports of all members, its own included: JetStream counts them to
             know how many members it must wait for.
+        advertised: The port at which others are told to find its routes, where something stands
+            in between. Clients are told of no other member then.
     """
 
     cluster: str
     port: int
     routes: Sequence[int]
+    advertised: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,13 @@ def configuration(
             f"  name: {json.dumps(membership.cluster)}",
             f'  listen: "127.0.0.1:{membership.port}"',
             f"  routes: [{routes}]",
+            *_advertising(membership.advertised),
             "}",
         ]
     return "\n".join([*lines, settings.extra, ""])
+
+
+def _advertising(port: int | None) -> list[str]:
+    if port is None:
+        return []
+    return [f'  advertise: "127.0.0.1:{port}"', "  no_advertise: true"]

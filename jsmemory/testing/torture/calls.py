@@ -9,6 +9,7 @@ from jsmemory.testing.torture.records import (
     Began,
     Died,
     Ended,
+    Opened,
     Operation,
     Outcome,
     Record,
@@ -75,6 +76,7 @@ class History:
     Attributes:
         calls: In the order in which they began.
         scopes: What happened to each scope, in order: its calls, and when it was suspended and restored.
+        lonely: Stores whose authority ends with them.
         wipes: When the keyspaces were made anew.
         faults: What the nemesis did.
         stored: The stream's own history.
@@ -84,6 +86,7 @@ class History:
 
     calls: list[Call] = field(default_factory=list)
     scopes: dict[str, list[Call | Suspended | Restored]] = field(default_factory=dict)
+    lonely: set[str] = field(default_factory=set)
     wipes: list[Wiped] = field(default_factory=list)
     faults: list[Struck] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
@@ -106,6 +109,9 @@ class History:
                     ended[record.worker, record.number] = record
                 case Died():
                     died[record.worker] = record.at
+                case Opened():
+                    if record.ends_authority:
+                        history.lonely.add(record.store)
                 case Suspended() | Restored():
                     events[record.scope].append((record.at, record))
                 case Wiped():

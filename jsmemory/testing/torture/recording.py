@@ -11,7 +11,7 @@ from jsmemory.errors import InvalidOptionsError
 from jsmemory.testing.torture.records import SUFFIX, Record, decode, encode
 
 SEGMENT_BYTES: Final = 24 * 1024
-"""A file grows no longer than this and one line, so that a process whose files are kept small can still record."""
+"""No file grows longer, save one of a single line: a process whose files are kept small can still record."""
 
 
 class Recorder:
@@ -36,7 +36,7 @@ class Recorder:
     def write(self, record: Record) -> None:
         """Have a record written."""
         line = encode(record) + b"\n"
-        if self._written > SEGMENT_BYTES:
+        if self._written and self._written + len(line) > SEGMENT_BYTES:
             os.close(self._file)
             self._segment += 1
             self._written = 0

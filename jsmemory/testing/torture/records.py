@@ -72,6 +72,21 @@ class Ended(msgspec.Struct, frozen=True, tag="ended", omit_defaults=True):
     lost: int = 0
 
 
+class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
+    """
+    A worker has opened a store.
+
+    Attributes:
+        store: What its calls call it.
+        at: When.
+        ends_authority: Whether what is seen through it is worth nothing through another one.
+    """
+
+    store: str
+    at: float
+    ends_authority: bool = False
+
+
 class Suspended(msgspec.Struct, frozen=True, tag="suspended"):
     """A run was suspended: a snapshot of its scope was taken, under a name of its own."""
 
@@ -180,7 +195,7 @@ class Set(msgspec.Struct, frozen=True, tag="set", omit_defaults=True):
     mutant: str = ""
 
 
-Record = Began | Ended | Suspended | Restored | Died | Wiped | Struck | Stored | Rested | Set
+Record = Began | Ended | Opened | Suspended | Restored | Died | Wiped | Struck | Stored | Rested | Set
 
 SUFFIX: Final = ".jsonl"
 

@@ -7,9 +7,6 @@ from the name: whoever reads a mixture of two values sees that it is one.
 
 from typing import Final
 
-from jsmemory import frontmatter
-from jsmemory.entries import Draft
-
 TORN: Final = "torn"
 """The code of a read whose content does not belong to its description."""
 
@@ -39,8 +36,3 @@ def is_whole(value: str, content: str) -> bool:
         return content == content_of(value)
     except ValueError:
         return False
-
-
-def stored_form(value: str) -> bytes:
-    """The bytes that a store keeps of a value."""
-    return frontmatter.serialise(Draft.of(value, content_of(value)))

@@ -1,7 +1,13 @@
 """What each run had seen when it made a call, worked out from the answers that it had got."""
 
+from typing import Final
+
 from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.records import Restored, Suspended
+
+_NOTICED_AFTER: Final = 20.0
+# Seconds within which a store has found out that its bucket was made anew; until then a run
+# that reads in the new one learns for the old.
 
 Seen = dict[tuple[str, str], Call]
 """By keyspace and key, the call that has shown the value, which may be the write itself."""
@@ -59,3 +65,10 @@ def _follow(call: Call, seen: Seen, found: dict[Call, Call]) -> None:
 
 def _time(event: Call | Suspended | Restored) -> float:
     return event.start if isinstance(event, Call) else event.at
+
+
+def may_have_lapsed(shown: Call, call: Call, history: History) -> bool:
+    """Whether what a call had shown may be no authority any more: for another store, or for a bucket made anew."""
+    if shown.store != call.store and history.lonely & {shown.store, call.store}:
+        return True
+    return any(wipe.ended > shown.start - _NOTICED_AFTER and wipe.began < call.end for wipe in history.wipes)

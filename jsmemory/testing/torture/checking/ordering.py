@@ -134,9 +134,12 @@ class Ordering:
 
     def _followed(self, state: _State, number: int, step: Step) -> set[_State]:
         if number in self._passing:
-            if number not in state.done or number + 1 in state.done:
+            if number + 1 in state.done:
                 return {state}
-            return self._until(state, number + 1)
+            if number in state.done:
+                return self._until(state, number + 1)
+            # It never was there; or it was, for all who have something to show for it.
+            return {state} | (self._until(state, number + 1) if self._is_wanted(step.makes, state) else set())
         if number in (state.done if step.changes else state.looked):
             return {state}
         return self._until(state, number)
@@ -162,6 +165,14 @@ class Ordering:
                 else:
                     open_.append(after)
         return reached
+
+    def _is_wanted(self, value: str | None, state: _State) -> bool:
+        """Whether a step that is open needs such a value, and has not found one."""
+        return any(
+            self._steps[number].needs in ("something", "value") and self._steps[number].fits(value)
+            for number in (self._looks | self._changes) - state.looked - state.done
+            if number - 1 not in self._passing
+        )
 
     # -- One step -----------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from jsmemory.testing.torture.calls import Call
-from jsmemory.testing.torture.records import Wiped
+from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.authority import may_have_lapsed
 
 Needs = Literal["anything", "nothing", "something", "value", "other"]
 """
@@ -89,7 +89,7 @@ ABSENT: Final = "entry_not_found"
 
 
 def steps_of(
-    calls: Iterable[Call], seen: Mapping[Call, Call], shown: Mapping[str, float], wipes: Iterable[Wiped]
+    calls: Iterable[Call], seen: Mapping[Call, Call], shown: Mapping[str, float], history: History
 ) -> tuple[list[Step], list[Passing]]:
     """
     The steps of all writes of one key, and of what the operator did.
@@ -98,7 +98,7 @@ def steps_of(
         calls: The calls about the key.
         seen: What the runs had seen, by their updates.
         shown: By value, when it had been shown by somebody: by then its write has landed.
-        wipes: When the keyspace was made anew.
+        history: The run.
     """
     steps: list[Step] = []
     passing: list[Passing] = []
@@ -107,12 +107,13 @@ def steps_of(
             case "create":
                 _creating(call, shown, steps, passing)
             case "update":
-                _updating(call, seen.get(call), shown, steps)
+                if call in seen:
+                    _updating(call, seen[call], shown, history, steps)
             case "delete":
                 _deleting(call, steps)
             case _:
                 pass
-    steps.extend(Step(None, "anything", wipe.began, wipe.ended, changes=True) for wipe in wipes)
+    steps.extend(Step(None, "anything", wipe.began, wipe.ended, changes=True) for wipe in history.wipes)
     return steps, passing
 
 
@@ -161,12 +162,10 @@ def _taken_back(call: Call, until: float) -> Step:
     return Step(call, "value", call.start, until, which=call.value, changes=True, must=False)
 
 
-def _updating(call: Call, seen: Call | None, shown: Mapping[str, float], steps: list[Step]) -> None:
-    if seen is None:
-        return
+def _updating(call: Call, seen: Call, shown: Mapping[str, float], history: History, steps: list[Step]) -> None:
     if call.outcome in ("ok", "unknown"):
         steps.append(_written(call, "value", shown, seen.value))
-    elif call.code == CHANGED:
+    elif call.code == CHANGED and not may_have_lapsed(seen, call, history):
         steps.append(Step(call, "other", call.start, call.end, which=seen.value))
 
 

@@ -8,18 +8,13 @@ where none does.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.authority import may_have_lapsed
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.naming import named
 from jsmemory.testing.torture.checking.ordering import Ordering, Undecided
 from jsmemory.testing.torture.checking.steps import UNREAD, Step, steps_of
-from jsmemory.testing.torture.records import Wiped
-
-_NOTICED_AFTER: Final = 20.0
-# Seconds within which a store has found out that its bucket was made anew; until then a run
-# that reads in the new one learns for the old.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,8 @@ def check_writes(
     for (space, key), calls in history.by_key().items():
         if is_steady(calls):
             continue
-        found.extend(_unauthorised(calls, seen, history.wipes))
-        steps, passing = steps_of(calls, seen, shown, history.wipes)
+        found.extend(_unauthorised(calls, seen, history))
+        steps, passing = steps_of(calls, seen, shown, history)
         try:
             contradictions = Ordering([*steps, *looks.get((space, key), ())], passing).contradictions()
         except Undecided:
@@ -88,7 +83,7 @@ def _shown(history: History) -> dict[str, float]:
     return shown
 
 
-def _unauthorised(calls: Sequence[Call], seen: Mapping[Call, Call], wipes: Sequence[Wiped]) -> Iterator[Violation]:
+def _unauthorised(calls: Sequence[Call], seen: Mapping[Call, Call], history: History) -> Iterator[Violation]:
     for call in calls:
         if call.operation != "update":
             continue
@@ -96,10 +91,6 @@ def _unauthorised(calls: Sequence[Call], seen: Mapping[Call, Call], wipes: Seque
         if shown is None and call.outcome == "ok":
             what = f"{call.value} was stored by a run that had seen nothing of the key"
             yield violation(Guarantee.UNSEEN, what, [call])
-        elif shown is not None and call.code == UNREAD and not _is_near(wipes, shown, call):
+        elif shown is not None and call.code == UNREAD and not may_have_lapsed(shown, call, history):
             what = f"the run had seen {shown.value}, and was refused as if it had seen nothing"
             yield violation(Guarantee.HONEST, what, [shown, call])
-
-
-def _is_near(wipes: Sequence[Wiped], first: Call, last: Call) -> bool:
-    return any(wipe.ended > first.start - _NOTICED_AFTER and wipe.began < last.end for wipe in wipes)
