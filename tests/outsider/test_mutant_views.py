@@ -1,7 +1,7 @@
 """Live views with one fault each. A kit that lets one pass would let it pass in anybody's store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
@@ -61,7 +61,7 @@ class AnswersFromMemoryWithoutAsking(WrappingStore):
 
 
 class _Lazy(Feed):
-    def __init__(self, picture: Picture, listing: Callable[[], "asyncio.Future[tuple[Item, ...]]"]) -> None:
+    def __init__(self, picture: Picture, listing: Callable[[], Awaitable[tuple[Item, ...]]]) -> None:
         self._picture = picture
         self._listing = listing
 

@@ -22,11 +22,10 @@ from jsmemory.testing.corpora import DESCRIPTIONS
 from jsmemory.testing.harnesses.file import FileHarness
 from jsmemory.testing.harnesses.in_process import InProcessHarness
 from jsmemory.testing.harnesses.jetstream import JetStreamHarness
+from jsmemory.testing.mirroring import LONGEST_S, Mirror
 from jsmemory.testing.servers import NatsCluster, NatsServer
 
 KEYS: Final = ("a", "a.b", "b", "a/b")
-LONGEST_S: Final = 30.0
-# For the changes of one script: a feed that lost its bucket takes a moment, and machines are busy.
 VERBS: Final = ("read", "create", "update", "delete", "list", "plant", "suspend", "recreate")
 
 
@@ -70,7 +69,7 @@ class Stage:
         self.harness = harness
         self._one_driver = one_driver
         self._scopes = [Scope(), Scope()]
-        self._mirror: dict[str, str] = {}
+        self._mirror = Mirror()
 
     async def look_on(self, stack: AsyncExitStack) -> None:
         """Open the view, on a store that nobody else uses."""
@@ -85,13 +84,8 @@ class Stage:
         """What changes have told, applied one after the other, is what is there."""
         listed = {item.key: item.description for item in await self._guarded.list()}
         async with asyncio.timeout(LONGEST_S):
-            while self._mirror != listed:
-                change = await anext(self._changes)
-                assert (change.kind == "created") == (change.key not in self._mirror), change
-                if change.kind == "deleted":
-                    del self._mirror[change.key]
-                else:
-                    self._mirror[change.key] = change.description
+            while self._mirror.entries != listed:
+                self._mirror.apply(await anext(self._changes))
 
     async def open(self) -> None:
         """Open the stores, as processes do that begin."""

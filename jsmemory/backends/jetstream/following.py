@@ -96,7 +96,7 @@ class Following(Feed):
             if trouble is None:
                 continue
             if self._wire.is_closed:
-                raise trouble
+                raise self._wire.closed() from None
             self._picture.lose(trouble)
             longest = pause if trouble.retryable else _PAUSE_WHERE_WAITING_IS_VAIN
             await asyncio.sleep(longest * random.uniform(0.5, 1.0))  # noqa: S311, no secret depends on it

@@ -94,7 +94,7 @@ class Wire:
         try:
             answer = await self.connection.request(subject, payload, timeout, headers=headers)
         except nats.errors.ConnectionClosedError:
-            raise self._closed() from None
+            raise self.closed() from None
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
@@ -140,9 +140,9 @@ class Wire:
         """Whether the connection was closed for good: by its owner, or a bare client by itself."""
         return self.connection.is_closed
 
-    def _closed(self) -> Exception:
+    def closed(self) -> Exception:
+        """What to raise of a connection that takes nothing: it was closed for good, or is building a new client."""
         if not self.is_closed:
-            # A supervised connection is building a new client.
             return NotDelivered()
         return BackendUnavailableError(
             "The connection of this store was closed.", "Open the store on a connection that is open."
