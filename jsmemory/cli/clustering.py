@@ -12,11 +12,14 @@ import jsmemory
 from jsmemory import BucketRecipe, InvalidOptionsError, PreparedCluster
 from jsmemory.cli import screen
 from jsmemory.cli.exits import SetupRefused, UsageRefused
-from jsmemory.cli.nodes import HOST, Place, free_places, keep_up, nodes_of, places_from
+from jsmemory.cli.nodes import HOST, Place, check_configuration, free_places, keep_up, nodes_of, places_from
 from jsmemory.testing.servers import NatsCluster
 
 OPERATOR: Final = "operator"
 CONNECT_S: Final = 20.0
+READY_S: Final = 60.0
+"""An election takes 4 to 9 s, and twice or thrice that where votes split."""
+
 _PRIVATE: Final = 0o600
 
 
@@ -25,8 +28,9 @@ def prepare(folder: Path, hosts: Sequence[str]) -> PreparedCluster:
     Make the folder of a cluster, or complete it, and say what was made.
 
     Raises:
-        SetupRefused: it cannot be used.
+        SetupRefused: it cannot be used, or a server does not take what is in it.
         UsageRefused: a host is none.
+        InvalidOptionsError: there is no nats-server.
     """
     try:
         prepared = jsmemory.prepare_cluster(folder, hosts=hosts)
@@ -36,6 +40,7 @@ def prepare(folder: Path, hosts: Sequence[str]) -> PreparedCluster:
         raise SetupRefused(f"The folder {folder} {error.problem}. {error.remedy}", error.code) from None
     for note in prepared.notes:
         screen.talk(note)
+    check_configuration(prepared)
     return prepared
 
 
@@ -78,7 +83,8 @@ async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as
         cluster = NatsCluster.of(nodes_of(prepared, places))
         try:
             cluster.begin()
-            await cluster.ready()
+            screen.talk("Three nodes start. Until they agree who leads, up to half a minute can pass.")
+            await cluster.ready(READY_S)
             access = _Access(prepared, bucket, places)
             differences = await _make(access.variables, bucket)
             access.keep()

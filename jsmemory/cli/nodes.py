@@ -1,15 +1,24 @@
 """The nodes of a cluster on this machine: where they listen, how they begin, and who starts them again."""
 
 import asyncio
+import os
+import subprocess  # the server's own check of its configuration
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Never
 
 from jsmemory import PreparedCluster
 from jsmemory.cli import screen
 from jsmemory.cli.exits import SetupRefused
-from jsmemory.testing.servers import NatsCluster, NatsServer, WrittenConfiguration, draw_port, is_free
+from jsmemory.testing.servers import (
+    NatsCluster,
+    NatsServer,
+    WrittenConfiguration,
+    draw_port,
+    find_nats_server,
+    is_free,
+)
 
 HOST: Final = "127.0.0.1"
 NODES: Final = 3
@@ -17,6 +26,7 @@ ROUTES_ABOVE: Final = 2000
 MONITORS_ABOVE: Final = 4000
 """From 4222 for clients to 6222 for routes and 8222 for the monitoring pages, as is customary."""
 
+_CUSTOMARY: Final = 4222
 _LOOK_S: Final = 0.25
 _PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
@@ -60,16 +70,36 @@ def free_places(first: int) -> list[Place]:
 
 def nodes_of(prepared: PreparedCluster, places: Sequence[Place]) -> list[NatsServer]:
     """The nodes of a cluster, each in its folder, not started yet."""
-    routes = [f"{HOST}:{place.route}" for place in places]
     nodes = []
-    for name, place in zip(prepared.nodes, places, strict=True):
-        variables = prepared.variables(
-            name, listen=f"{HOST}:{place.client}", monitor=f"{HOST}:{place.monitor}", routes=routes
-        )
+    for place, (name, variables) in zip(places, _variables(prepared, places), strict=True):
         written = WrittenConfiguration(file=prepared.configuration, environment=variables)
         folder = prepared.folder / name
         nodes.append(NatsServer(folder, name=name, port=place.client, monitor=place.monitor, written=written))
     return nodes
+
+
+def check_configuration(prepared: PreparedCluster) -> None:
+    """
+    Have the server look at what its nodes are started with; nothing is started.
+
+    Raises:
+        SetupRefused: it does not take it, as where a worker's file is not what was printed.
+        InvalidOptionsError: there is no nats-server.
+    """
+    # A check listens nowhere.
+    node, variables = next(_variables(prepared, places_from(_CUSTOMARY)))
+    checked = subprocess.run(  # noqa: S603
+        [find_nats_server(), "-t", "-c", prepared.configuration],
+        cwd=prepared.folder / node,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if checked.returncode:
+        said = screen.one_line(checked.stderr.removeprefix("nats-server: "))
+        raise SetupRefused(f"A server does not take its configuration. Mend this, then try again: {said}")
 
 
 async def keep_up(cluster: NatsCluster) -> Never:
@@ -79,6 +109,14 @@ async def keep_up(cluster: NatsCluster) -> Never:
         await asyncio.sleep(_LOOK_S)
         for each in watched:
             each.look(time.monotonic())
+
+
+def _variables(prepared: PreparedCluster, places: Sequence[Place]) -> Iterator[tuple[str, dict[str, str]]]:
+    """The environment of each node, by its name."""
+    routes = [f"{HOST}:{place.route}" for place in places]
+    for name, place in zip(prepared.nodes, places, strict=True):
+        listen, monitor = f"{HOST}:{place.client}", f"{HOST}:{place.monitor}"
+        yield name, prepared.variables(name, listen=listen, monitor=monitor, routes=routes)
 
 
 class _Watched:

@@ -134,6 +134,17 @@ def test_what_cannot_be_is_refused_in_one_line(shell: Any, arguments: tuple[str,
     assert [path.name for path in shell.folder.iterdir()] == ["file"]
 
 
+def test_a_workers_file_that_no_server_takes_is_told_with_its_line(shell: Any) -> None:
+    """Three nodes that end at once, with the reason in three logs, are a riddle."""
+    assert shell("server", "--cluster", "--prepare").code == 0
+    file = shell.folder / "nats-cluster" / "conf" / "workers" / "alice.conf"
+    file.write_text('"alice": { users: [ { user: "alice", password: "a" ] }\n')
+    for arguments in (("--prepare",), ("--port", "0")):
+        refused = shell("server", "--cluster", *arguments)
+        assert (refused.code, refused.err.count("\n")) == (5, 1), refused
+        assert "alice.conf" in refused.err
+
+
 def test_a_port_that_is_taken_is_told_before_anything_starts(shell: Any) -> None:
     """Of nine ports one is easily taken, and a cluster without one node looks like a slow one."""
     with socket.socket() as taken:
