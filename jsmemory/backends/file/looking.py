@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from jsmemory import frontmatter
 from jsmemory.backends.file import listing, regular
@@ -27,7 +27,24 @@ LOOKED_EVERY: Final = 0.25
 _TICK_NS: Final = 2_000_000_000
 # The coarsest time stamp of a file system in use, that of FAT. Linux stamps others every few milliseconds.
 
-Signature = tuple[int, ...]
+
+class Signature(NamedTuple):
+    """What the system says of a file without opening it."""
+
+    number: int
+    size: int
+    mode: int
+    written_ns: int
+    changed_ns: int
+
+
+def signature_of(directory: int, name: str) -> Signature | None:
+    """The signature of a name in an open directory; None where there is nothing."""
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return Signature(status.st_ino, status.st_size, status.st_mode, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +98,15 @@ def look(directory: int, before: Sights, realm: str, *, waiting: Callable[[], No
     began = time.time_ns()
     seen: dict[str, Sight] = {}
     for key in listing.keys(directory, waiting=waiting):
-        try:
-            status = os.stat(name_of(key), dir_fd=directory, follow_symlinks=False)
-        except FileNotFoundError:
+        signature = signature_of(directory, name_of(key))
+        if signature is None:
             continue
-        signature = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
         sight = seen_before.get(key)
         if sight is None or not sight.is_settled or sight.signature != signature:
             known = _known(directory, key, signature, realm)
             if known is None:
                 continue
-            sight = Sight(signature, max(status.st_mtime_ns, status.st_ctime_ns) + _TICK_NS < began, known)
+            sight = Sight(signature, max(signature.written_ns, signature.changed_ns) + _TICK_NS < began, known)
         seen[key] = sight
     return Sights(realm, seen)
 
@@ -109,4 +124,4 @@ def _known(directory: int, key: str, signature: Signature, realm: str) -> Known 
     except AccessDeniedError:
         # It is there, counts, and can be deleted: whoever lists must see it.
         description = ""
-    return None if description is None else Known(Item(key, description), None, f"{realm} {signature}")
+    return None if description is None else Known(Item(key, description), None, f"{realm} {tuple(signature)}")
