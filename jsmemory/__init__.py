@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from jsmemory.backends.file import FileStore
     from jsmemory.backends.in_process import InProcessStore
     from jsmemory.backends.jetstream import JetStreamStore
-    from jsmemory.backends.jetstream.permissions import WorkerPermissions
     from jsmemory.backends.jetstream.recipe import BucketRecipe
     from jsmemory.compacting import Compaction, compact_bucket
     from jsmemory.connecting import connect
@@ -93,7 +92,14 @@ if TYPE_CHECKING:
         import_folder,
     )
     from jsmemory.opening import Configuration, open_store
-    from jsmemory.provisioning import Comparison, Deviation, apply_recipe, compare_recipe, print_recipe
+    from jsmemory.provisioning import (
+        Comparison,
+        Deviation,
+        WorkerPermissions,
+        apply_recipe,
+        compare_recipe,
+        print_recipe,
+    )
     from jsmemory.provisioning.cluster import PreparedCluster, prepare_cluster
     from jsmemory.running import Run
     from jsmemory.tools import MemoryTools
@@ -213,7 +219,7 @@ _LAZY: Final = {
     "RunLine": "jsmemory.journal.journal",
     "RunState": "jsmemory.journal.replay",
     "StreamRecipe": "jsmemory.journal.jetstream.recipe",
-    "WorkerPermissions": "jsmemory.backends.jetstream.permissions",
+    "WorkerPermissions": "jsmemory.provisioning",
     "Verdict": "jsmemory.examining",
     "apply_recipe": "jsmemory.provisioning",
     "compact_bucket": "jsmemory.compacting",

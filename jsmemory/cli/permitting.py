@@ -14,6 +14,7 @@ from jsmemory.cli.options import Choice, takes
 EXAMPLES: Final = (
     "jsmemory permissions --bucket team --prefix alice",
     "jsmemory permissions --bucket team --prefix alice --isolated >alice.conf",
+    "jsmemory permissions --bucket team --prefix alice --journal runs",
     "jsmemory permissions --bucket team --prefix alice --read-only --worker auditor",
     "jsmemory permissions --bucket team --prefix alice --isolated --format jwt | sh -e",
 )
@@ -43,6 +44,9 @@ def permit(
     worker: Annotated[
         str, typer.Option(metavar="NAME", help="Who gets the rights. Left out: it is called like the prefix.")
     ] = "",
+    journal: Annotated[
+        str, typer.Option("--journal", "-j", metavar="STREAM", help="The stream that its runs are recorded in, too.")
+    ] = "",
     form: Annotated[
         Form, typer.Option("--format", help="A server's configuration, or nats auth lines where users have JWTs.")
     ] = Form.SERVER,
@@ -52,7 +56,8 @@ def permit(
 
     Without --isolated it is a user of the account that holds the bucket: that keeps workers
     apart and stops mistakes, but no worker that means harm. With --read-only the server
-    refuses it every write.
+    refuses it every write of a note. With --journal it may record runs as well; any of those who
+    may can go on with, or spoil, each run of that stream.
 
     No worker gets the right to purge, which jsmemory compact takes: it is its operator's.
     """
@@ -66,6 +71,7 @@ def permit(
         worker=worker,
         read_only=chosen.configuration.read_only,
         isolated=isolated,
+        journal=journal,
     )
     if choice.as_json:
         screen.put_json(

@@ -23,6 +23,10 @@ ALICE = WorkerPermissions(bucket="team", prefix="alice")
             WorkerPermissions(bucket="team", prefix="alice", worker="bob", isolated=True, read_only=True),
         ),
         (("--prefix", ""), WorkerPermissions(bucket="team", prefix="")),
+        (
+            ("--prefix", "alice", "-j", "runs", "--isolated"),
+            WorkerPermissions(bucket="team", prefix="alice", journal="runs", isolated=True),
+        ),
     ],
 )
 def test_the_command_prints_the_rights_of_one_worker(
@@ -60,6 +64,7 @@ def test_the_store_of_a_configuration_is_meant_where_none_is_named(shell: Any) -
         (("--bucket", "a.b"), 5, "bucket"),
         (("--bucket", "b", "--prefix", "a.b"), 5, "prefix"),
         (("--bucket", "b", "--worker", "a b"), 5, "worker"),
+        (("--bucket", "b", "--journal", "a.b"), 5, "journal"),
         (("--bucket", "b", "--format", "yaml"), 2, "yaml"),
     ],
 )

@@ -13,13 +13,16 @@ from nats.aio.client import Client
 from jsmemory import (
     AccessDeniedError,
     EntryNotFoundError,
+    JetStreamJournal,
     JetStreamStore,
+    Journal,
     Scope,
     StaleEntryError,
     WorkerPermissions,
     connect,
 )
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
+from jsmemory.testing.streams import make_stream
 
 # The proofs that printed commands run need the nats command line, which no Python package
 # brings. They are collected where it is found, and fail where it is demanded.
@@ -41,11 +44,13 @@ class Grounds:
 
     @asynccontextmanager
     async def server(self, *workers: WorkerPermissions, **stream: Any) -> AsyncIterator[NatsServer]:
-        """One server with these workers, and the buckets made that they need."""
+        """One server with these workers, and the buckets and streams made that they need."""
         async with embedded_server(settings=self.settings(workers)) as server:
-            for operator, bucket in {(operator_of(worker), worker.bucket) for worker in workers}:
+            for operator, bucket, journal in {(operator_of(each), each.bucket, each.journal) for each in workers}:
                 async with plain_client(server.url, user=operator, password=SECRET) as client:
                     await make_bucket(client, bucket, **stream)
+                    if journal:
+                        await make_stream(client, journal)
             yield server
 
     def operator(self, url: str, worker: WorkerPermissions) -> AbstractAsyncContextManager[Client]:
@@ -81,6 +86,15 @@ class Grounds:
             return
         async with self.connection(url, worker) as connection:
             yield await JetStreamStore.bind(connection, **worker.options, write_budget=write_budget)
+
+    @asynccontextmanager
+    async def places(self, url: str, worker: WorkerPermissions) -> AsyncIterator[tuple[JetStreamStore, Journal]]:
+        """The worker's store and its journal, opened as its host does."""
+        async with self.connection(url, worker) as connection:
+            yield (
+                await JetStreamStore.bind(connection, **worker.options),
+                await JetStreamJournal.bind(connection, worker.journal),
+            )
 
     async def use_whole(self, store: JetStreamStore) -> None:
         """Every verb, with every answer that needs a second look at the bucket."""

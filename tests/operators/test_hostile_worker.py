@@ -29,6 +29,9 @@ SERVICE: Final = "deploy.now"
 
 KNOWN_ID: Final = "an-id-that-was-guessed"
 
+RUNS: Final = "jsmemory.journal.runs"
+"""What the subjects of the journal begin with that hostile workers and victims record their runs in."""
+
 LIMITS: Final = {"max_bytes": 2_000_000, "max_consumers": 100}
 """Of a bucket: small, so that it is soon full."""
 
@@ -62,6 +65,11 @@ class Hostile:
     def theirs(self) -> str:
         """The subject that the victim's notes begin with."""
         return f"$KV.team.{self.victim}"
+
+    @property
+    def their_run(self) -> str:
+        """The subject of a run of the victim's."""
+        return f"{RUNS}.{self.victim}"
 
     def api(self, operation: str) -> str:
         return f"{self.worker.api_prefix}.{operation}"
@@ -334,6 +342,40 @@ async def listen_to_everything(hostile: Hostile) -> None:
     await hostile.takes_effect()
 
 
+@attack("the runs of a journal are read", "leaked")
+async def read_the_journal(hostile: Hostile) -> None:
+    for number, asked in enumerate(({"last_by_subj": hostile.their_run}, {"seq": 1, "next_by_subj": f"{RUNS}.>"})):
+        for operation in ("STREAM.MSG.GET.runs", "DIRECT.GET.runs"):
+            await hostile.ask(
+                hostile.api(operation), asked | ({"batch": 9} if number and "DIRECT" in operation else {})
+            )
+    await hostile.ask(hostile.api("STREAM.INFO.runs"), {"subjects_filter": ">"})
+
+
+@attack("a record is put into a run of somebody else", "spoilt", in_one_memory="spoilt")
+async def record_in_a_foreign_run(hostile: Hostile) -> None:
+    await hostile.ask(hostile.their_run, b"forged")
+
+
+@attack(
+    "the answer to a read of the journal is sent to a foreign key, or is an order to delete",
+    *("changed", "spoilt", "reconfigured"),
+)
+async def journal_to_a_foreign_key(hostile: Hostile) -> None:
+    await hostile.ask(f"{RUNS}.mine", b"{}")
+    asked = b'{"last_by_subj":"jsmemory.journal.runs.mine"}'
+    for subject in (f"{hostile.theirs}.forged", "$JS.API.STREAM.PURGE.KV_team", "$JS.API.STREAM.DELETE.runs"):
+        await hostile.nats.publish(hostile.api("DIRECT.GET.runs"), asked, subject)
+    await hostile.takes_effect()
+
+
+@attack("a roll-up, a time to live, and a wildcard in the journal")
+async def roll_up_the_journal(hostile: Hostile) -> None:
+    for headers in ({"Nats-Rollup": "all"}, {"Nats-Rollup": "sub"}, {"Nats-TTL": "1s"}, {"KV-Operation": "PURGE"}):
+        await hostile.ask(f"{RUNS}.mine", b"", headers)
+    await hostile.ask(f"{RUNS}.>", b"", {"Nats-Rollup": "sub"})
+
+
 @attack("asking the API for what is not granted")
 async def ask_the_api(hostile: Hostile) -> None:
     requests: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -350,6 +392,9 @@ async def ask_the_api(hostile: Hostile) -> None:
         (f"CONSUMER.INFO.KV_team.{KNOWN_CONSUMER}", {}),
         ("STREAM.CREATE.COPY", {"name": "COPY", "mirror": {"name": "KV_team"}}),
         ("STREAM.DELETE.KV_team", {}),
+        ("STREAM.PURGE.runs", {}),
+        ("STREAM.MSG.DELETE.runs", {"seq": 1}),
+        ("STREAM.DELETE.runs", {}),
     )
     apis = {"$JS.API", hostile.worker.api_prefix}
     await asyncio.gather(
@@ -373,11 +418,13 @@ class Victim:
     def __init__(self, operator: Client, worker: WorkerPermissions) -> None:
         self._operator = operator
         self._own = f"$KV.team.{worker.prefix}"
+        self._run = f"{RUNS}.{worker.prefix}"
         self._abused = False
 
     async def settle(self) -> None:
-        """Have a note, a consumer whose name is known, and a service nearby."""
+        """Have a note, a run, a consumer whose name is known, and a service nearby."""
         await self._operator.request(f"{self._own}.k", NOTE)
+        await self._operator.request(self._run, NOTE)
         config = {"name": KNOWN_CONSUMER, "durable_name": KNOWN_CONSUMER, "filter_subject": f"{self._own}.>"}
         request = {"stream_name": "KV_team", "config": config | {"ack_policy": "none"}}
         await self._api(f"CONSUMER.CREATE.KV_team.{KNOWN_CONSUMER}.{self._own}.>", request)
@@ -388,6 +435,7 @@ class Victim:
         await self._operator.subscribe(SERVICE, cb=serve)
         self._streams = await self._configurations()
         self._notes = await self._read_notes()
+        self._records = await self._count_records()
         self._consumer = await self._api(f"CONSUMER.INFO.KV_team.{KNOWN_CONSUMER}")
         assert self._notes == {f"{self._own}.k": NOTE}
 
@@ -405,6 +453,8 @@ class Victim:
             done.add("reconfigured")
         if await self._read_notes() != self._notes:
             done.add("changed")
+        if await self._count_records() != self._records:
+            done.add("spoilt")
         consumer = await self._api(f"CONSUMER.INFO.KV_team.{KNOWN_CONSUMER}")
         if consumer.get("config") != self._consumer["config"]:
             done.add("misled")
@@ -434,6 +484,10 @@ class Victim:
     async def _configurations(self) -> dict[str, Any]:
         listed = (await self._api("STREAM.LIST"))["streams"] or []
         return {stream["config"]["name"]: stream["config"] for stream in listed}
+
+    async def _count_records(self) -> dict[str, int]:
+        info = await self._api("STREAM.INFO.runs", {"subjects_filter": self._run})
+        return info.get("state", {}).get("subjects") or {}
 
     async def _read_notes(self) -> dict[str, bytes]:
         info = await self._api("STREAM.INFO.KV_team", {"subjects_filter": f"{self._own}.>"})
@@ -467,8 +521,8 @@ each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for at
 @each_attack
 async def test_in_one_bucket_a_hostile_worker_can(grounds: Any, attack: Attack) -> None:
     """Whoever relies on a prefix as on a wall must be able to read here what goes through it."""
-    alice = WorkerPermissions(bucket="team", prefix="alice")
-    bob = WorkerPermissions(bucket="team", prefix="bob")
+    alice = WorkerPermissions(bucket="team", prefix="alice", journal="runs")
+    bob = WorkerPermissions(bucket="team", prefix="bob", journal="runs")
     async with scene(grounds, alice, bob) as (hostile, victim, store):
         await attack.carry_out(hostile)
         assert await victim.harm(hostile, store) == attack.in_one_bucket
@@ -477,8 +531,8 @@ async def test_in_one_bucket_a_hostile_worker_can(grounds: Any, attack: Attack) 
 @each_attack
 async def test_with_accounts_of_their_own_a_hostile_worker_can_not(grounds: Any, attack: Attack) -> None:
     """A model that was talked into it, or a stolen password, costs one memory and not all of them."""
-    alice = WorkerPermissions(bucket="team", prefix="alice", isolated=True)
-    bob = WorkerPermissions(bucket="team", prefix="bob", isolated=True)
+    alice = WorkerPermissions(bucket="team", prefix="alice", journal="runs", isolated=True)
+    bob = WorkerPermissions(bucket="team", prefix="bob", journal="runs", isolated=True)
     async with scene(grounds, alice, bob) as (hostile, victim, store):
         await attack.carry_out(hostile)
         assert await victim.harm(hostile, store) == set()
@@ -487,8 +541,8 @@ async def test_with_accounts_of_their_own_a_hostile_worker_can_not(grounds: Any,
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack.carry_out in FORGERIES])
 async def test_in_one_bucket_a_hostile_reader_can_write_all_the_same(grounds: Any, attack: Attack) -> None:
     """Who is told that a reader cannot write must be told as well where that holds."""
-    reader = WorkerPermissions(bucket="team", prefix="alice", read_only=True)
-    bob = WorkerPermissions(bucket="team", prefix="bob")
+    reader = WorkerPermissions(bucket="team", prefix="alice", journal="runs", read_only=True)
+    bob = WorkerPermissions(bucket="team", prefix="bob", journal="runs")
     async with scene(grounds, reader, bob) as (hostile, victim, store):
         await attack.carry_out(hostile)
         assert await victim.harm(hostile, store) == attack.in_one_bucket
@@ -500,8 +554,8 @@ async def test_an_isolated_reader_changes_nothing_of_the_memory_that_it_reads(gr
     A reader may be the least trusted of all. What it reads, it has read; and it can use up
     the consumers of that one memory, which all listings of it need.
     """
-    reader = WorkerPermissions(bucket="team", prefix="alice", read_only=True, isolated=True)
-    writer = WorkerPermissions(bucket="team", prefix="alice", isolated=True)
+    reader = WorkerPermissions(bucket="team", prefix="alice", journal="runs", read_only=True, isolated=True)
+    writer = WorkerPermissions(bucket="team", prefix="alice", journal="runs", isolated=True)
     async with scene(grounds, reader, writer) as (hostile, victim, store):
         await attack.carry_out(hostile)
         assert await victim.harm(hostile, store) - {"leaked"} == attack.in_one_memory

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ from jsmemory import (
     AccessDeniedError,
     BucketUnfitError,
     InvalidOptionsError,
+    JetStreamJournal,
     JetStreamStore,
+    Run,
+    RunClaimedError,
+    RunExistsError,
     Scope,
     StaleEntryError,
     WorkerPermissions,
@@ -57,6 +62,54 @@ async def test_a_reader_reads_all_and_the_server_refuses_it_every_write(
                 await store.create(key, "d", key, scope=None)
         async with grounds.store(server.url, reader, bare=bare, write_budget=3) as store:
             await grounds.use_to_read(store, keys=("a", "b", "c"))
+
+
+@pytest.mark.parametrize("isolated", [False, True], ids=["flat", "isolated"])
+async def test_a_run_lives_whole_with_what_is_printed_for_its_journal(grounds: Any, isolated: bool) -> None:
+    """A worker that may not record its run, or not take it up again, loses what it had read with its process."""
+    writer = WorkerPermissions(bucket="team", prefix="alice", isolated=isolated, journal="runs")
+    reader = replace(writer, worker="alice_reader", read_only=True)
+    async with grounds.server(writer, reader) as server:
+        async with grounds.places(server.url, writer) as places:
+            async with Run.start(*places, "night") as run:
+                assert (await write(run, "one")).code == "ok"
+                await run.record("message", {"text": "x" * 1000})
+                await run.suspend()
+            with pytest.raises(RunExistsError):
+                async with Run.start(*places, "night"):
+                    pass
+        async with grounds.places(server.url, writer) as (store, journal):
+            for turn in range(3):
+                async with Run.resume(store, journal, "night") as run:
+                    assert (await write(run, f"again {turn}", overwrite=True)).code == (
+                        "ok" if isolated else "stale_entry"
+                    )
+                    with pytest.raises(RunClaimedError):
+                        async with Run.resume(store, journal, "night"):
+                            pass
+                    await run.suspend()
+            assert [record.data["text"] async for record in journal.history("night")] == ["x" * 1000]
+        async with grounds.places(server.url, reader) as (store, journal):
+            async with Run.resume(store, journal, "night", read_only=True) as run:
+                assert (await run.tools.call("memory_read", {"key": "k"})).code == "ok"
+            with pytest.raises(AccessDeniedError):
+                await store.delete("k", scope=None)
+            assert [(line.run_id, line.status) for line in await journal.runs()] == [("night", "completed")]
+
+
+async def write(run: Run, content: str, *, overwrite: bool = False) -> Any:
+    arguments = {"key": "k", "description": "d", "content": content, "overwrite": overwrite}
+    return await run.tools.call("memory_write", arguments)
+
+
+@pytest.mark.parametrize("isolated", [False, True], ids=["flat", "isolated"])
+async def test_without_a_journal_none_may_be_written(grounds: Any, isolated: bool) -> None:
+    """Whoever records no runs has no business in those of others."""
+    bob = WorkerPermissions(bucket="team", prefix="bob", isolated=isolated, journal="runs")
+    alice = WorkerPermissions(bucket="team", prefix="alice", isolated=isolated)
+    async with grounds.server(bob, alice) as server, grounds.connection(server.url, alice) as connection:
+        with pytest.raises(AccessDeniedError, match=r"STREAM\.INFO\.runs"):
+            await JetStreamJournal.bind(connection, "runs")
 
 
 @pytest.mark.parametrize(("writer", "reader"), PAIRS)
@@ -248,6 +301,8 @@ def test_a_server_takes_what_is_printed_whatever_the_names(
         ({"bucket": "team", "prefix": "p", "worker": "--force"}, "worker"),
         ({"bucket": "team", "prefix": "p", "worker": "a b"}, "worker"),
         ({"bucket": "team", "prefix": "-x"}, "worker"),
+        ({"bucket": "team", "prefix": "p", "journal": "a.>"}, "journal"),
+        ({"bucket": "team", "prefix": "p", "journal": "KV_team"}, "journal"),
         ({"bucket": "b" * 100, "prefix": "p" * 100, "isolated": True, "worker": "w"}, "prefix"),
     ],
 )

@@ -35,7 +35,6 @@ from jsmemory.keys import is_legal_key, validate_key
 _ASKED_AT_ONCE: Final = 32
 # Runs whose state a listing asks for at the same time.
 
-_Unreadable: Final = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -52,7 +51,8 @@ class JetStreamJournal(Journal):
     Runs as subjects of one stream. Made by `bind`.
 
     A worker needs the right to publish to ``jsmemory.journal.<stream>.>`` and, under
-    ``$JS.API``, to ``STREAM.INFO``, ``STREAM.MSG.GET`` and ``DIRECT.GET`` of the stream.
+    ``$JS.API``, to ``STREAM.INFO``, ``STREAM.MSG.GET`` and ``DIRECT.GET`` of the stream, as
+    `WorkerPermissions` prints it. It then may go on with every run of the stream.
     """
 
     def __init__(self, wire: Wire, stream: str, budget: float) -> None:
@@ -134,7 +134,7 @@ class JetStreamJournal(Journal):
         tail = Tail(message.sequence, message.operation)
         try:
             return tail, records.decode(message.value or b"")
-        except _Unreadable:
+        except records.UNREADABLE:
             pass
         # Which of them it is, only a replay can tell.
         await self.state(run_id, until=tail)

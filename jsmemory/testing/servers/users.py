@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
-from jsmemory.backends.jetstream.permissions import WorkerPermissions
+from jsmemory.provisioning.permissions import WorkerPermissions
 
 _ANY: Final = "any_bucket_at_all"
 # Stands for every bucket until the subjects are put together.

@@ -7,7 +7,10 @@ on a subject of the worker's choice, with the rights of the whole account.
 
 In the isolated layout a memory has an account of its own, and a worker another one, which
 imports the services of the memory. An answer then never leaves the worker's account, save
-as an answer, and there is nothing in the memory's account but that memory.
+as an answer, and there is nothing in the memory's account but that memory, and its journal.
+
+A journal is one stream for all of its runs: whoever may write to it can go on with each of
+them, and spoil each. Workers that do not trust each other have a stream each.
 """
 
 import json
@@ -19,6 +22,7 @@ from typing import Any, Final
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
 from jsmemory.errors import InvalidOptionsError
+from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, is_stream_name, root_of
 
 API: Final = "$JS.API"
 LONGEST_NAME: Final = 180
@@ -29,17 +33,18 @@ _WORKER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_=-]{0,99}")
 # It becomes a user, an account, a file and a part of subjects: what passes needs no quoting
 # in any of them, and no command takes it for an option.
 
-MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 1, "max_consumers": 100}
+MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 2, "max_consumers": 100}
 """
-Of the account of one memory. A full store has some 75 MB, and three replicas of that count
-three times. Servers set the space aside, so it is not much more. A listing takes a consumer.
+Of the account of one memory: its bucket, and the stream of a journal. A full store has some
+75 MB, and three replicas of that count three times. Servers set the space aside, so it is not
+much more. A listing takes a consumer.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPermissions:
     """
-    The rights of one worker to the notes of one prefix, and not one more.
+    The rights of one worker to the notes of one prefix, and to a journal, and not one more.
 
     Args:
         bucket: The bucket, 1 to 200 characters out of ``A-Z a-z 0-9 _ -``.
@@ -47,9 +52,11 @@ class WorkerPermissions:
         worker: Who gets the rights, 1 to 100 characters out of ``A-Z a-z 0-9 _ = -``, no sign
             first. Left out, it is called like its prefix, or like the bucket; ``_reader``
             is added where it only reads.
-        read_only: No right to store anything.
+        read_only: No right to store a note; its runs are recorded all the same.
         isolated: An account for the memory and one for the worker, against a hostile worker;
             else a user of the account that holds the bucket.
+        journal: The stream that its runs are recorded in; ``""`` for none. Isolated, it lies in
+            the account of the memory, and is the same for all who share that.
 
     Raises:
         InvalidOptionsError: a name is none.
@@ -60,6 +67,7 @@ class WorkerPermissions:
     worker: str = ""
     read_only: bool = False
     isolated: bool = False
+    journal: str = ""
 
     def __post_init__(self) -> None:
         if len(self.bucket) > MAX_BUCKET_LENGTH or not re.search(BUCKET_PATTERN, self.bucket):
@@ -77,6 +85,12 @@ class WorkerPermissions:
                 "worker",
                 "is no name of a user",
                 "Use 1 to 100 characters out of A-Z a-z 0-9 _ = -, the first a letter, a digit or _.",
+            )
+        if self.journal and (not is_stream_name(self.journal) or self.journal.startswith(STREAM_PREFIX)):
+            raise InvalidOptionsError(
+                "journal",
+                "is no name of a journal's stream",
+                f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.",
             )
         if self.isolated and len(self.memory) > LONGEST_NAME:
             raise InvalidOptionsError("prefix", "is too long together with the bucket", "Give one of them less.")
@@ -120,7 +134,7 @@ class WorkerPermissions:
     # -- Rights -----------------------------------------------------------------------------
 
     def services(self, *, read_only: bool) -> tuple[str, ...]:
-        """What a store asks of JetStream: the subjects in the account that holds the bucket."""
+        """What a store and a journal ask of JetStream: the subjects in the account that holds the bucket."""
         stream = f"{STREAM_PREFIX}{self.bucket}"
         keys = ".".join(filter(None, ("$KV", self.bucket, self.prefix, ">")))
         asked = [
@@ -132,7 +146,15 @@ class WorkerPermissions:
         if self.isolated:
             # They show all that is in an account: here, only what the worker may read anyway.
             asked += [f"{API}.INFO", f"{API}.STREAM.INFO.{stream}", f"{API}.STREAM.MSG.GET.{stream}"]
-        return tuple(asked) if read_only else (keys, *asked)
+        return (*asked, *self._recording) if read_only else (keys, *asked, *self._recording)
+
+    @property
+    def _recording(self) -> tuple[str, ...]:
+        """What a journal asks; any run is any worker's to go on with, so it is all of them."""
+        if not self.journal:
+            return ()
+        operations = ("STREAM.INFO", "STREAM.MSG.GET", "DIRECT.GET")
+        return (f"{root_of(self.journal)}>", *(f"{API}.{operation}.{self.journal}" for operation in operations))
 
     @property
     def publish(self) -> tuple[str, ...]:
@@ -209,10 +231,13 @@ class WorkerPermissions:
 
     def _about(self) -> list[str]:
         what = f"the prefix {self.prefix} of the bucket {self.bucket}" if self.prefix else f"the bucket {self.bucket}"
-        return [f"# {self.worker} {'reads' if self.read_only else 'reads and writes'} {what}, and does nothing else."]
+        recorded = f", records runs in {self.journal}" if self.journal else ""
+        may = "reads" if self.read_only else "reads and writes"
+        return [f"# {self.worker} {may} {what}{recorded}, and does nothing else."]
 
     def _opening(self, context: str) -> list[str]:
-        return ["# On its host:", f"#   {context}", f"#   jsmemory.yaml: {json.dumps(self.opening)}"]
+        lines = ["# On its host:", f"#   {context}", f"#   jsmemory.yaml: {json.dumps(self.opening)}"]
+        return [*lines, f"#   its runs: jsmemory run --journal {self.journal} --run-id NAME"] if self.journal else lines
 
     def _user(self) -> list[str]:
         return [
@@ -228,8 +253,14 @@ class WorkerPermissions:
 
     def _accounts(self) -> list[str]:
         limits = ", ".join(f"{name}: {limit}" for name, limit in MEMORY_LIMITS.items())
-        answers = {f"{API}.CONSUMER.MSG.NEXT.{STREAM_PREFIX}{self.bucket}.*": ", response_type: stream"}
-        exports = [f'{{ service: "{it}"{answers.get(it, "")} }}' for it in self.services(read_only=False)]
+        of_many_answers = {
+            f"{API}.CONSUMER.MSG.NEXT.{STREAM_PREFIX}{self.bucket}.*",
+            f"{API}.DIRECT.GET.{self.journal}",
+        }
+        exports = [
+            f'{{ service: "{it}"{", response_type: stream" if it in of_many_answers else ""} }}'
+            for it in self.services(read_only=False)
+        ]
         imports = [
             f'{{ service: {{ account: "{self.memory}", subject: "{it}" }}, to: "{self._local(it)}" }}'
             for it in self.services(read_only=self.read_only)
@@ -237,6 +268,7 @@ class WorkerPermissions:
         return [
             "# The memory, and its operator, who makes the bucket. For all who share it these lines are",
             "# the same, and may be there more than once. Nothing else may live in this account.",
+            *(["# So print each of them with this journal."] if self.journal else []),
             f'"{self.memory}": {{',
             f"  jetstream: {{ {limits} }}",
             f'  users: [ {{ user: "{self.memory}", password: {_variable(self.memory)} }} ]',
