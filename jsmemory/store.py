@@ -140,7 +140,13 @@ class Store(ABC):
             TooManyEntriesError: there is more in the keyspace than a view keeps.
             IncompleteListingError: a first look was not to be had in time.
         """
-        return shared_view(self, self._view)
+
+        def make() -> LiveView:
+            picture = Picture()
+            feed = self.feed(picture) or LookingFeed.at_listings(picture, self.list)
+            return LiveView(feed, picture, self.list)
+
+        return shared_view(self, make)
 
     def feed(self, picture: Picture) -> Feed | None:
         """
@@ -151,7 +157,3 @@ class Store(ABC):
             waits for changes. Updates that leave the description as it is are then not told.
         """
         return None
-
-    def _view(self) -> LiveView:
-        picture = Picture()
-        return LiveView(self.feed(picture) or LookingFeed.at_listings(picture, self.list), picture, self.list)

@@ -1,5 +1,6 @@
 """The run: what a host holds from its start, or its resumption, until it leaves it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
@@ -10,8 +11,10 @@ from jsmemory.journal import claiming, records
 from jsmemory.journal.journal import Journal, Tail
 from jsmemory.journal.records import Outcome
 from jsmemory.journal.replay import RunState
+from jsmemory.layers.live import LiveStore
 from jsmemory.layers.read_only import ReadOnlyStore
 from jsmemory.layers.wrapping import WrappingStore
+from jsmemory.live import LiveView
 from jsmemory.running.gate import Gate
 from jsmemory.running.shielding import see_through
 from jsmemory.running.writing import Writer
@@ -68,6 +71,8 @@ class Run:
         self._warning: str | None = None
         self._options: dict[str, Any] = {"read_only": read_only, "no_index": no_index, "hook": hook}
         self._left: Outcome | None = None
+        self._is_to_stay = False
+        self._turn = asyncio.Lock()
         self._converse()
         if state is not None and state.snapshot is not None:
             self._warning = self._scope.restore(state.snapshot) or _foreign(store, self._scope)
@@ -85,6 +90,7 @@ class Run:
         about: object = None,
         read_only: bool = False,
         no_index: bool = False,
+        live: LiveView | None = None,
         hook: Hook = log,
     ) -> "AsyncIterator[Run]":
         """
@@ -97,6 +103,7 @@ class Run:
             about: What to keep of the start, as plain data.
             read_only: Offer no tools that write, and refuse writes from any other path.
             no_index: Begin without an index of what is stored.
+            live: A view of the store, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 
         Raises:
@@ -106,6 +113,8 @@ class Run:
             BackendUnavailableError: the journal did not answer in time; nothing was begun.
             OutcomeUnknownError: sent, answer lost. List the runs before deciding anything.
         """
+
+        store = store if live is None else LiveStore(store, live)
 
         async def begin() -> "Run":
             tail = await claiming.start(journal, run_id, about)
@@ -129,6 +138,7 @@ class Run:
         take_over: bool = False,
         read_only: bool = False,
         no_index: bool = False,
+        live: LiveView | None = None,
         hook: Hook = log,
     ) -> "AsyncIterator[Run]":
         """
@@ -144,6 +154,7 @@ class Run:
             take_over: Take it from a process that has not left it, and is known to be dead.
             read_only: Offer no tools that write, and refuse writes from any other path.
             no_index: Go on without an index of what is stored.
+            live: A view of the store, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 
         Raises:
@@ -154,6 +165,8 @@ class Run:
             BackendUnavailableError: the journal did not answer in time.
             OutcomeUnknownError: sent, answer lost. List the runs before deciding anything.
         """
+
+        store = store if live is None else LiveStore(store, live)
 
         async def begin() -> "Run":
             claimed = await claiming.claim(journal, run_id, take_over=take_over)
@@ -236,13 +249,7 @@ class Run:
             BackendError: the journal could not be told. The old authority is gone all the same.
         """
         self._check()
-        gate, scope = self._gate, self._scope
-        self._converse()
-        self._warning = None
-        gate.shut("rotated")
-        await self._finish(gate.quiet(CALLS_UNDER_WAY_S))
-        _empty(scope)
-        await self._finish(self._writer.write_revisions(self._scope, "running"))
+        await self._finish(self._rotate())
         return self._tools
 
     async def suspend(self) -> None:
@@ -250,7 +257,8 @@ class Run:
         Leave the run, so that any process can go on with it.
 
         Done to its end even if the caller is cancelled meanwhile. Tool calls under way are
-        waited for, further ones refused.
+        waited for, further ones refused. Once asked for, it is what the end of the block does
+        as well, and no longer a completion.
 
         Raises:
             RunEndedError: the run has been left already.
@@ -258,7 +266,10 @@ class Run:
             BackendError: the journal could not be told; try again, or leave the block.
         """
         self._check()
+        self._is_to_stay = True
         await self._leave("suspended")
+        if self._left != "suspended":
+            raise RunEndedError(self._run_id, "left")
 
     def __repr__(self) -> str:
         return f"<Run {self._run_id!r}{f' {self._left}' if self._left else ''}>"
@@ -284,19 +295,39 @@ class Run:
             self._end("cancelled")
             raise
 
+    async def _rotate(self) -> None:
+        async with self._turn:
+            self._check()
+            gate, scope = self._gate, self._scope
+            self._converse()
+            self._warning = None
+            gate.shut("rotated")
+            await gate.quiet(CALLS_UNDER_WAY_S)
+            _empty(scope)
+            await self._writer.write_revisions(self._scope, "running")
+
     async def _leave(self, outcome: Outcome, reason: str = "") -> None:
         await self._finish(self._say_last(outcome, reason))
 
     async def _say_last(self, outcome: Outcome, reason: str) -> None:
-        self._gate.shut("left")
-        await self._gate.quiet(CALLS_UNDER_WAY_S)
-        await self._writer.write(records.terminal(outcome, reason))
-        if outcome != "completed":
-            self._warning = await self._writer.write_revisions(self._scope, outcome) or self._warning
-        self._end(outcome)
+        # Two tasks may leave at once, or one while another rotates. What came first counts, and
+        # is done to its end: the records of two would be mixed, and the last would win.
+        async with self._turn:
+            if self._left is not None:
+                return
+            self._gate.shut("left")
+            await self._gate.quiet(CALLS_UNDER_WAY_S)
+            await self._writer.write(records.terminal(outcome, reason))
+            if outcome != "completed":
+                self._warning = await self._writer.write_revisions(self._scope, outcome) or self._warning
+            self._end(outcome)
+
+    async def _leave_well(self) -> None:
+        if self._left is None:
+            await self._leave("suspended" if self._is_to_stay else "completed")
 
     def _end(self, outcome: Outcome) -> None:
-        self._left = outcome
+        self._left = self._left or outcome
         self._gate.shut("left")
         _empty(self._scope)
 
@@ -331,8 +362,7 @@ async def _lived(begin: Any, run_id: str) -> AsyncIterator[Run]:
         if begun and begun[0]._left is None:
             await begun[0]._leave_after(error)
         raise
-    if begun[0]._left is None:
-        await begun[0]._leave("completed")
+    await begun[0]._leave_well()
 
 
 def _foreign(store: Store, scope: Scope) -> str | None:

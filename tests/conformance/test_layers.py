@@ -1,6 +1,8 @@
 """A layer keeps the contract that it passes on; one that refuses writes still keeps the rest."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
 
 import anyio
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from jsmemory import EntryNotFoundError, ReadOnlyStoreError, Scope, StaleEntryError, Store
 from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend
+from jsmemory.layers.live import LiveStore
 from jsmemory.layers.read_only import ReadOnlyStore
 from jsmemory.layers.retry import RetryingStore
 from jsmemory.layers.wrapping import WrappingStore
@@ -32,6 +35,21 @@ class Stacked(InProcessHarness):
         return WrappingStore(RetryingStore(await super().open(require_read_before_update=require_read_before_update)))
 
 
+class Live(InProcessHarness):
+    """What lists comes from a view, all else from the store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stack = AsyncExitStack()
+
+    async def __aexit__(self, *failure: Any) -> None:
+        await self._stack.aclose()
+
+    async def open(self, *, require_read_before_update: bool = True) -> Store:
+        store = await super().open(require_read_before_update=require_read_before_update)
+        return LiveStore(store, await self._stack.enter_async_context(store.live()))
+
+
 class Interleaved(InProcessHarness):
     """Three calls in ten take a while, and the others get on meanwhile."""
 
@@ -51,6 +69,7 @@ class Flickering(InProcessHarness):
 test_a_layer_that_adds_nothing = store_cases(Wrapped)
 test_a_layer_that_tries_again = store_cases(Retried)
 test_layers_on_layers = store_cases(Stacked)
+test_a_layer_that_lists_out_of_a_view = store_cases(Live)
 test_a_driver_that_takes_its_time = store_cases(Interleaved)
 test_a_driver_that_fails_now_and_then_below_a_layer_that_tries_again = store_cases(Flickering)
 

@@ -3,14 +3,14 @@
 import asyncio
 import os
 import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jsmemory import MAX_ENTRY_BYTES, BackendUnavailableError, FileStore, Item, Scope
-from jsmemory.backends.file import looking, regular
+from jsmemory.backends.file import listing, looking, regular
 from jsmemory.testing.mirroring import LONGEST_S, mirrored
 
 
@@ -26,7 +26,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
             reads.append((name, 0 if content is None else len(content.value)))
         return content
 
-    monkeypatch.setattr(looking.regular, "read", noted)
+    monkeypatch.setattr(regular, "read", noted)
     return reads
 
 
@@ -112,10 +112,8 @@ async def test_what_another_process_writes_is_told_without_being_asked_for(tmp_p
         "asyncio.run(main())\n"
     )
     async with store.live() as view, mirrored(view) as mirror:
-        writer = await asyncio.to_thread(
-            subprocess.run, [sys.executable, "-c", program, tmp_path], check=True, capture_output=True
-        )
-        assert writer.returncode == 0
+        writer = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path)
+        assert await writer.wait() == 0
         await mirror.becomes(tuple(Item(f"k{number}", "d") for number in range(1, 20)))
         await mirror.agrees(view, store)
 
@@ -205,16 +203,16 @@ async def test_a_view_that_nobody_waits_on_looks_only_when_it_is_asked(
 ) -> None:
     """A host with hundreds of agents would look at hundreds of directories all the time."""
     looks = 0
-    honest = looking.listing.keys
+    honest = listing.keys
 
-    def counted(*where: object, **how: object) -> tuple[str, ...]:
+    def counted(directory: int, *, waiting: Callable[[], None]) -> tuple[str, ...]:
         nonlocal looks
         looks += 1
-        return honest(*where, **how)  # type: ignore[arg-type]
+        return honest(directory, waiting=waiting)
 
     store = await FileStore.open(tmp_path)
     async with store.live() as view:
-        monkeypatch.setattr(looking.listing, "keys", counted)
+        monkeypatch.setattr(listing, "keys", counted)
         await asyncio.sleep(3 * looking.LOOKED_EVERY)
         assert looks == 0
         await view.list()
