@@ -15,6 +15,7 @@ from jsmemory.errors import (
 )
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
+from jsmemory.testing.servers import make_bucket
 
 
 @pytest.fixture
@@ -117,6 +118,59 @@ async def test_a_lost_delete_that_somebody_overtook_answers_false(
     await store.create("k", "d", "one", scope=None)
     lossy.lose("request", writes, then=lambda: other.delete("k", scope=None))
     assert await store.delete("k", scope=None) is False
+
+
+@pytest.fixture
+async def with_history(nc: Client, lossy: LossyConnection) -> tuple[JetStreamStore, JetStreamStore]:
+    """Two stores on a bucket that keeps the values before; the first one loses what it is told to."""
+    await make_bucket(nc, "kept", max_msgs_per_subject=64)
+    yield (
+        await JetStreamStore.bind(lossy, "kept", "p", write_budget=3),
+        await JetStreamStore.bind(nc, "kept", "p"),
+    )
+    await nc.request("$JS.API.STREAM.DELETE.KV_kept", b"", timeout=5)
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_a_lost_update_that_others_went_on_from_is_settled_by_the_history_of_the_bucket(
+    with_history: tuple[JetStreamStore, JetStreamStore], lossy: LossyConnection, lost: str
+) -> None:
+    """On a busy key nothing of the write is left to see after two more; the values before still tell."""
+    store, other = with_history
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+
+    async def go_on() -> None:
+        for content in ("theirs", "theirs again", "theirs once more"):
+            await replace(other, "k", content)
+
+    lossy.lose(lost, "$KV.kept.p.k", then=go_on)
+    if lost == "answer":
+        await store.update("k", "d", "mine", scope=scope)
+    else:
+        with pytest.raises(StaleEntryError):
+            await store.update("k", "d", "mine", scope=scope)
+    assert (await store.read("k", scope=None)).content == "theirs once more"
+
+
+async def test_a_lost_create_that_found_no_place_is_settled_by_what_was_known_before(
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
+) -> None:
+    """
+    The key held a value that this worker had never seen, and somebody deleted it meanwhile.
+
+    The marker replaced a value that was there before the create was sent: it never landed.
+    """
+    await other.create("k", "d", "theirs", scope=None)
+    await store.create("else", "d", "c", scope=None)
+
+    async def go_on() -> None:
+        await other.create("more", "d", "c", scope=None)
+        await other.delete("k", scope=None)
+
+    lossy.lose("request", writes, then=go_on)
+    await store.create("k", "d", "mine", scope=None)
+    assert (await other.read("k", scope=None)).content == "mine"
 
 
 async def test_an_outcome_that_nothing_can_tell_is_said_to_be_unknown(

@@ -212,6 +212,27 @@ class Committing:
         if current is not None and current.previous == headers[messages.OPERATION]:
             # Ours landed, and one who had read it has replaced it since.
             return Landed(current.expected or current.sequence - 1)
+        return await self._settle_by_history(name, headers, expected, current, deadline, is_of_key=is_of_key)
+
+    async def _settle_by_history(
+        self,
+        name: str,
+        headers: dict[str, str],
+        expected: int,
+        current: Message | None,
+        deadline: Deadline,
+        *,
+        is_of_key: bool,
+    ) -> Landed | Refused:
+        """Tell from the message that came right after `expected`, where the bucket keeps it."""
+        try:
+            next_one = await self._reading.first_after(name, expected, deadline)
+        except BackendError:
+            next_one = None
+        if next_one is not None and next_one.operation == headers[messages.OPERATION]:
+            return Landed(next_one.sequence)
+        if next_one is not None and _came_after(next_one, expected if is_of_key else 0, expected):
+            return Refused(current)
         raise OutcomeUnknownError(name)
 
 
@@ -220,11 +241,16 @@ def _another_came_first(current: Message | None, expected: int, latest: int, *, 
     if current is None:
         # The value that the key held was purged, by hand: perhaps it was ours.
         return not is_of_key
-    if current.sequence <= max(latest, expected) + 1:
-        # A lost try that landed would be between the two, and there is no sequence between them.
-        return True
-    if is_of_key:
-        return current.expected == expected
-    # The condition was on the prefix, and fails for good once anything newer is there. What is
-    # there now came in on the same one, or replaced what is older than a lost try could be.
-    return current.expected_within == expected or (current.expected is not None and current.expected <= expected)
+    # A lost try that landed is later than both: there has to be a place for it before what is there.
+    since = max(latest, expected)
+    return current.sequence <= since + 1 or _came_after(current, expected if is_of_key else 0, since)
+
+
+def _came_after(message: Message, first: int, last: int) -> bool:
+    """
+    Whether a message came right after one of the key's between two sequences, as its condition shows.
+
+    A condition on an older one than the key is known to have held says that somebody has purged.
+    """
+    after = message.expected if message.expected is not None else message.expected_within
+    return after is not None and first <= after <= last

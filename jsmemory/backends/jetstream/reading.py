@@ -130,6 +130,28 @@ class Reading:
                 raise BackendUnavailableError("The bucket did not show its newest value in time.")
             await deadline.pause()
 
+    async def first_after(self, name: str, sequence: int, deadline: Deadline) -> Message | None:
+        """
+        The first message of `name` after a sequence that the bucket still keeps.
+
+        None where there is none, and for who may not ask the leader.
+
+        Raises:
+            BackendUnavailableError: not to be had in time.
+        """
+        if not self._asks_leader:
+            return None
+        asked = {"seq": sequence + 1, "next_by_subj": f"$KV.{self._bucket}.{name}"}
+        while True:
+            try:
+                return await self._get_from_leader(asked, deadline)
+            except Denied:
+                return None
+            except (NotDelivered, NotAnswered):
+                if deadline.has_passed:
+                    raise BackendUnavailableError("The bucket did not show its history in time.") from None
+            await deadline.pause()
+
     async def _floor_of_leader(self, name: str, mark: Mark, deadline: Deadline) -> int | None:
         """How far the leader says that the key has come; None for who may not even ask that."""
         subject = f"$KV.{self._bucket}.{name}"
@@ -160,9 +182,11 @@ class Reading:
         return message
 
     async def _ask_leader(self, name: str, deadline: Deadline) -> Message | None:
-        asked = msgspec.json.encode({"last_by_subj": f"$KV.{self._bucket}.{name}"})
+        return await self._get_from_leader({"last_by_subj": f"$KV.{self._bucket}.{name}"}, deadline)
+
+    async def _get_from_leader(self, asked: dict[str, object], deadline: Deadline) -> Message | None:
         subject = self._wire.api_subject(f"STREAM.MSG.GET.KV_{self._bucket}")
-        reply = await self._wire.request(subject, asked, timeout=deadline.at_most(_ONE_TRY))
+        reply = await self._wire.request(subject, msgspec.json.encode(asked), timeout=deadline.at_most(_ONE_TRY))
         answer = translate.decode(reply.data)
         if answer.message is not None:
             return Message.from_leader_get(answer.message)
