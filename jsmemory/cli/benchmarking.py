@@ -55,11 +55,12 @@ def measure(
     Time each operation against the raw NATS request on the same subject and connection.
 
     Store calls and raw requests take turns, so that the ratio holds on a noisy machine. A
-    listing is held against the same consumer with bodies, a file against write, fsync and
-    rename, a call of a memory tool against the store call that it makes, and a journal of
-    100,000 records is replayed. Without a bucket it runs on a server of its own. In a bucket it
-    uses an unused prefix (--prefix, or a random one: bench-...) and removes what it stored, also
-    when it is stopped. A delete looks before it removes, so it is two requests against one.
+    listing is held against the same consumer with bodies, that of a live view against one
+    request, a file against write, fsync and rename, a call of a memory tool against the store
+    call that it makes, and a journal of 100,000 records is replayed. Without a bucket it runs on
+    a server of its own. In a bucket it uses an unused prefix (--prefix, or a random one:
+    bench-...) and removes what it stored, also when it is stopped. A delete looks before it
+    removes, so it is two requests against one.
 
     Killed with SIGKILL it can remove nothing. What is left lies under PREFIX-a to PREFIX-d, and
     goes with: nats stream purge KV_BUCKET --subject='$KV.BUCKET.PREFIX-a.>' (then -b, -c, -d).

@@ -6,9 +6,9 @@ What a store costs over the plain request under it: the same subject, connection
 
 A store call and the raw one take turns in one loop, so that a noisy machine slows both and
 the ratio holds. `comparing` turns times into numbers, `plain` makes the raw requests,
-`operations` and `listing` time one against the other, `tools` the tools against the store,
-`copying` a copy of a store against reading and writing alone, `replaying` a journal by itself;
-`bucket` and `files` are the faces.
+`operations`, `listing` and `viewing` time one against the other, `tools` the tools against the
+store, `copying` a copy of a store against reading and writing alone, `replaying` a journal by
+itself; `bucket` and `files` are the faces.
 """
 
 from jsmemory.testing.measuring.bucket import BucketMeasured, measure_bucket

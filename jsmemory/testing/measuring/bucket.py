@@ -18,6 +18,8 @@ from jsmemory.testing.measuring.listing import measure_listing
 from jsmemory.testing.measuring.operations import Operations, Report
 from jsmemory.testing.measuring.plain import Plain, translated
 from jsmemory.testing.measuring.tools import measure_tools
+from jsmemory.testing.measuring.viewing import NAME as LIVE_LIST
+from jsmemory.testing.measuring.viewing import measure_view
 
 ROUNDS: Final = 1000
 SIZE: Final = 4096
@@ -100,6 +102,7 @@ async def measure_bucket(
             listing = await measure_listing(
                 filled, plain, client, f"$KV.{bucket}.{full}.>", entries=entries, size=entry_size, report=report
             )
+            live = await measure_view(filled, plain, f"{beside}.request", rounds=rounds, report=report)
             operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
             read = await operations.read(report)
             update = await operations.update(report)
@@ -109,7 +112,7 @@ async def measure_bucket(
             )
     server = client.connected_server_version
     return BucketMeasured(
-        {"read": read, "update": update, "create": create, "delete": delete, "list": listing},
+        {"read": read, "update": update, "create": create, "delete": delete, "list": listing, LIVE_LIST: live},
         tools,
         f"{server.major}.{server.minor}.{server.patch}",
         int(stream["config"]["num_replicas"]),
