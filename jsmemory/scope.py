@@ -6,7 +6,7 @@ one bucket is worth nothing in another, nor in a bucket that was made anew under
 of a deleted one.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -15,10 +15,11 @@ from jsmemory.keys import is_legal_key
 SNAPSHOT_VERSION: Final = 1
 _MAX_TOKEN_LENGTH: Final = 1024
 # Longer than any realm or revision: a snapshot is read from where others can write.
+_MAX_VERSION: Final = 2**31
 
 
 class _Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    version: int
+    version: Annotated[int, msgspec.Meta(ge=0, le=_MAX_VERSION)]
     realms: dict[str, dict[str, str]]
 
 
@@ -89,7 +90,9 @@ class Scope:
         """
         try:
             read = msgspec.convert(snapshot, _Snapshot)
-        except msgspec.ValidationError:
+            # What JSON does not carry would fail the next snapshot, far from where it came from.
+            msgspec.json.encode(read)
+        except (msgspec.ValidationError, UnicodeEncodeError):
             return "The scope snapshot is not in the form that this version reads; the run must read keys again."
         if read.version != SNAPSHOT_VERSION:
             return f"The scope snapshot has version {read.version}, not {SNAPSHOT_VERSION}; the run must read again."

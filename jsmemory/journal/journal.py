@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from jsmemory.errors import RunNotFoundError
 from jsmemory.journal import records
 from jsmemory.journal.records import Record, Status
@@ -156,6 +154,6 @@ class Journal(ABC):
                 fold.add(line)
                 record = records.decode(line.text)
                 if record.kind == records.HOST:
-                    yield HostRecord(record.name, record.at, msgspec.json.decode(record.data))
+                    yield HostRecord(record.name, record.at, fold.data_of(record, line))
         if fold.state is None:
             raise RunNotFoundError(run_id)

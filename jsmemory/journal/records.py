@@ -7,6 +7,7 @@ host's own: a conversation, a plan, whatever it needs to go on. A record of anot
 that calls itself optional may be passed over by who does not know it.
 """
 
+import math
 import secrets
 import time
 from typing import Any, Final, Literal
@@ -27,6 +28,9 @@ MAX_RECORD_BYTES: Final = 1_000_000
 """Bytes of a record: with its headers it fits the megabyte that a server takes by default."""
 
 MAX_NAME_LENGTH: Final = 200
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises where others wrote what it should not find; data can be nested without end."""
 
 Outcome = Literal["suspended", "cancelled", "failed", "completed"]
 """How a process left a run; all but the last can be gone on with."""
@@ -104,7 +108,7 @@ _DECODER: Final = msgspec.json.Decoder(Record)
 
 def meta(run_id: str, about: object = None) -> Record:
     """The first record of a run; `about` is plain data of the host's."""
-    return _record(META, Meta(run_id=run_id, version=JOURNAL_VERSION, about=_raw(about)))
+    return _record(META, Meta(run_id=run_id, version=JOURNAL_VERSION, about=_kept(about)))
 
 
 def claim() -> Record:
@@ -135,7 +139,7 @@ def host(name: str, data: object) -> Record:
     """
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise InvalidRecordError("has no name that fits", f"Give it one of 1 to {MAX_NAME_LENGTH} characters.")
-    return _record(HOST, data, name=name)
+    return _record(HOST, _kept(data), name=name)
 
 
 def encode(record: Record) -> bytes:
@@ -161,8 +165,7 @@ def decode(line: bytes) -> Record:
     Read a line.
 
     Raises:
-        msgspec.DecodeError: it is no record.
-        UnicodeDecodeError: it is no text.
+        UNREADABLE: it is no record.
     """
     return _DECODER.decode(line)
 
@@ -177,6 +180,39 @@ def _record(kind: str, data: object, *, name: str = "", optional: bool = False) 
         # Drawn from what nobody can guess: a foreign record must not pass for one of ours.
         id=secrets.token_urlsafe(16),
     )
+
+
+def _kept(data: object) -> msgspec.Raw:
+    """A host's own data as JSON that every reader gets back, and that is one line."""
+    raw = _raw(data)
+    text = bytes(raw)
+    try:
+        msgspec.json.decode(_ROOM_BEFORE + text + _ROOM_BEHIND)
+        is_kept = b"\n" not in text and not (b"null" in text and _has_no_number(data))
+    except UNREADABLE:
+        is_kept = False
+    if not is_kept:
+        raise _not_json()
+    return raw
+
+
+_ROOM: Final = 400
+_ROOM_BEFORE: Final = b"[" * _ROOM + b"0,"
+_ROOM_BEHIND: Final = b"]" * _ROOM
+# How deep data may be nested depends on how deep in its stack a process is. A reader may be
+# deeper in it than the writer was, and must not find a run that nobody can read any more.
+
+
+def _has_no_number(data: object) -> bool:
+    """Whether a number in `data` is none: JSON has no word for it, and it would come back as null."""
+    match data:
+        case float():
+            return not math.isfinite(data)
+        case dict():
+            return any(map(_has_no_number, data.values()))
+        case list() | tuple():
+            return any(map(_has_no_number, data))
+    return False
 
 
 def _raw(data: object) -> msgspec.Raw:

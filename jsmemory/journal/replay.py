@@ -62,7 +62,6 @@ class RunState:
 _META: Final = msgspec.json.Decoder(Meta)
 _LEFT: Final = msgspec.json.Decoder(Left)
 _REVISIONS: Final = msgspec.json.Decoder(Revisions)
-_Unreadable: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def replay(run_id: str, lines: Iterable[Line]) -> RunState | None:
@@ -127,13 +126,25 @@ class Replay:
         self._records += 1
         try:
             record = records.decode(line.text)
-        except _Unreadable:
+        except records.UNREADABLE:
             self._refuse(line, "is no record")
         if (self._records == 1) != (record.kind == records.META):
             self._refuse(line, "is not in its place: a run begins with a meta record, and has one of them")
         self._updated = record.at
         if record.kind != records.HOST:
             self._take(record, line)
+
+    def data_of(self, record: Record, line: Line) -> Any:
+        """
+        What a host's record holds, taken in last.
+
+        Raises:
+            JournalCorruptError: it is no data of a host's.
+        """
+        try:
+            return msgspec.json.decode(record.data)
+        except records.UNREADABLE:
+            self._refuse(line, "does not hold what its kind should")
 
     def _take(self, record: Record, line: Line) -> None:
         try:
@@ -150,7 +161,7 @@ class Replay:
                     self._snapshot = snapshot_in(record).scope
                 case _ if not record.optional:
                     self._refuse(line, "is of a kind that this version does not know")
-        except _Unreadable:
+        except records.UNREADABLE:
             self._refuse(line, "does not hold what its kind should")
 
     def _begin(self, meta: Meta, at: float, line: Line) -> None:
@@ -194,5 +205,5 @@ def status_in(record: Record) -> Status | None:
                 return snapshot_in(record).status
             case _:
                 return None
-    except _Unreadable:
+    except records.UNREADABLE:
         return None

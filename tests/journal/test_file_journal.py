@@ -25,6 +25,7 @@ from jsmemory.journal import records
 from jsmemory.journal.claiming import claim, start
 from jsmemory.journal.file import FileJournal
 from jsmemory.journal.journal import Tail
+from jsmemory.journal.records import MAX_RECORD_BYTES
 from jsmemory.scope import Scope
 
 SNAPSHOT = {"version": 1, "realms": {"realm": {"k": "1"}}}
@@ -103,7 +104,7 @@ async def test_a_journal_cut_at_every_byte_of_its_last_three_records(
     assert cut == len(whole)
 
 
-@pytest.mark.parametrize("torn", [b'{"kind":"cl', b"\0" * 5000, b"x" * 2_000_000])
+@pytest.mark.parametrize("torn", [b'{"kind":"cl', b"\0" * 5000, b"x" * MAX_RECORD_BYTES])
 async def test_a_torn_tail_is_cut_off_before_the_next_record(journal: FileJournal, file: Path, torn: bytes) -> None:
     """Also where a power cut left a hole, and where what is torn is longer than any block that is read."""
     await suspended(journal)
@@ -123,6 +124,25 @@ async def test_a_run_whose_first_record_is_torn_never_began(journal: FileJournal
         await claim(journal, "night")
     await start(journal, "night")
     assert (await journal.state("night")).records == 1
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"kind":"meta","at":1', b"\0" * 300])
+async def test_whatever_a_first_record_leaves_that_was_torn_is_begun_again(
+    journal: FileJournal, file: Path, torn: bytes
+) -> None:
+    """A power cut while a run began would take its name for ever."""
+    file.write_bytes(torn)
+    await start(journal, "night")
+    assert (await journal.state("night")).records == 1
+
+
+@pytest.mark.parametrize("foreign", [b'{"mine": "precious"}', b"x", b'{"kind": "meta"', b" "])
+async def test_a_file_of_somebody_else_is_not_begun_over(journal: FileJournal, file: Path, foreign: bytes) -> None:
+    """Whoever keeps data of his own in the directory would lose it to a run of that name."""
+    file.write_bytes(foreign)
+    with pytest.raises(BackendUnavailableError, match="no journal"):
+        await start(journal, "night")
+    assert file.read_bytes() == foreign
 
 
 async def test_a_disk_that_fills_leaves_no_half_of_a_record(
@@ -214,6 +234,59 @@ async def test_a_line_that_never_ends_is_reported(journal: FileJournal, file: Pa
         end.write(b"x" * 3_000_000 + b"\n")
     with pytest.raises(JournalCorruptError, match="longer"):
         await journal.state("night")
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+async def test_a_file_of_any_size_hides_no_other_run(
+    journal: FileJournal, file: Path, folder: Path, end: bytes
+) -> None:
+    """A hole of a terabyte costs who plants it nothing: every listing would end for want of memory, or never."""
+    tail = await suspended(journal)
+    (folder / "day.jsonl").write_bytes(file.read_bytes().replace(b'"night"', b'"day"'))
+    with file.open("r+b") as planted:
+        planted.seek(1 << 40)
+        planted.write(end or b"\0")
+    assert {run.run_id: run.status for run in await journal.runs()} == {"night": None, "day": "suspended"}
+    for refused in (journal.last("night"), claim(journal, "night")):
+        with pytest.raises(JournalCorruptError, match="longer") as said:
+            await refused
+        assert (said.value.record, said.value.position) == (4, tail.place)
+    with pytest.raises((JournalCorruptError, RunClaimedError)):
+        await journal.append("night", records.claim(), after=tail)
+    assert file.stat().st_size > 1 << 40
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"kind":"host","name":"x","at":1,"data":%b,"id":"x"}',
+        b'{"kind":"memory_revisions","optional":true,"at":1,"data":{"scope":%b},"id":"x"}',
+        b'{"more":%b,"kind":"claim","at":1,"data":{},"id":"x"}',
+    ],
+)
+async def test_a_record_that_nests_without_end_hides_no_other_run(
+    journal: FileJournal, file: Path, folder: Path, line: bytes
+) -> None:
+    """One planted line would keep all runs from being listed, and its own from being reported."""
+    await suspended(journal)
+    (folder / "day.jsonl").write_bytes(file.read_bytes().replace(b'"night"', b'"day"'))
+    with file.open("ab") as end:
+        end.write(line % (b"[" * 100_000 + b"]" * 100_000) + b"\n")
+    assert {run.run_id: run.status for run in await journal.runs()} == {"night": None, "day": "suspended"}
+    for refused in (journal.last("night"), claim(journal, "night"), journal.state("night")):
+        with pytest.raises(JournalCorruptError):
+            await refused
+
+
+async def test_data_of_the_hosts_that_is_none_is_reported_with_its_place(journal: FileJournal, file: Path) -> None:
+    """The host would be handed the error of a parser, with what stands in the record."""
+    await suspended(journal)
+    place = file.stat().st_size
+    with file.open("ab") as end:
+        end.write(b'{"kind":"host","name":"x","at":1,"data":1e999,"id":"x"}\n')
+    with pytest.raises(JournalCorruptError) as refused:
+        [record async for record in journal.history("night")]
+    assert (refused.value.record, refused.value.position) == (4, place)
 
 
 # -- What else may lie there ----------------------------------------------------------------

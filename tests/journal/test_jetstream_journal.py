@@ -204,6 +204,18 @@ async def test_a_message_of_another_program_is_no_record(
     assert (refused.value.record, refused.value.position) == (4, 4)
 
 
+async def test_a_message_that_nests_without_end_hides_no_other_run(
+    journal: JetStreamJournal, nc: Client, appends: str
+) -> None:
+    """Whoever can publish to one subject would keep all runs of the journal from being listed."""
+    await suspend(journal, "day", await start(journal, "day"))
+    await suspend(journal, "night", await start(journal, "night"))
+    await nc.request(f"{appends}night", b'{"kind":"host","name":"x","at":1,"data":' + b"[" * 100_000)
+    assert {run.run_id: run.status for run in await journal.runs()} == {"day": "suspended", "night": None}
+    with pytest.raises(JournalCorruptError):
+        await claim(journal, "night")
+
+
 @pytest.mark.parametrize(
     "headers", [{"Status": "404"}, {"Status": "204"}, {"Nats-Sequence": "1"}, {"Nats-Sequence": "x"}]
 )

@@ -209,6 +209,41 @@ def test_what_is_no_plain_data_is_refused(data: object) -> None:
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.parametrize("data", [float("nan"), {"loss": [1.5, float("inf")]}, (None, -float("inf"))])
+def test_a_number_that_json_has_no_word_for_is_refused(data: object) -> None:
+    """It would come back as null, and nobody would have been told."""
+    with pytest.raises(InvalidRecordError):
+        records.host("message", data)
+    with pytest.raises(InvalidRecordError):
+        records.meta("night", data)
+    assert records.host("message", [None, 1.5])
+
+
+@pytest.mark.parametrize("text", [b'{"a":\n1}', b"[1", b"", b'"\xff"', b"1e999"])
+def test_what_says_that_it_is_json_is_not_taken_at_its_word(text: bytes) -> None:
+    """A line that ends too early, or cannot be read back, would make a run corrupt for ever."""
+    with pytest.raises(InvalidRecordError):
+        records.host("message", msgspec.Raw(text))
+    assert records.host("message", [msgspec.Raw(b'{"a": 1}')]).data == msgspec.Raw(b'[{"a": 1}]')
+
+
+def test_what_can_be_written_can_be_read_also_by_who_is_deeper_in_its_stack() -> None:
+    """How deep a parser goes depends on who calls it: a run would be corrupt in one place and whole in another."""
+
+    def deeper(by: int, line: bytes) -> object:
+        return deeper(by - 1, line) if by else msgspec.json.decode(records.decode(line).data)
+
+    data: list[object] = []
+    written = b""
+    while True:
+        data = [data]
+        try:
+            written = records.encode(records.host("message", data))
+        except InvalidRecordError:
+            break
+    assert deeper(300, written)
+
+
 def test_a_record_that_contains_itself_is_refused() -> None:
     endless: list[object] = []
     endless.append(endless)

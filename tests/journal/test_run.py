@@ -536,6 +536,108 @@ async def test_a_suspension_that_failed_can_be_tried_again(tmp_path: Path, store
         assert await overwrite(run, "k") == "ok"
 
 
+async def test_a_block_that_ends_after_a_suspension_that_failed_suspends(tmp_path: Path, store: InProcessStore) -> None:
+    """A host that was told to leave the block would find its run completed, and nothing to go on with."""
+    await noted(store, "k")
+    journal = await FileJournal.open(tmp_path / "runs")
+    async with Run.start(store, journal, "night") as run:
+        await run.tools.call("memory_read", {"key": "k"})
+        (tmp_path / "runs").rename(tmp_path / "elsewhere")
+        with pytest.raises(BackendUnavailableError):
+            await run.suspend()
+        (tmp_path / "elsewhere").rename(tmp_path / "runs")
+    async with Run.resume(store, journal, "night") as run:
+        assert await overwrite(run, "k") == "ok"
+
+
+async def test_a_suspension_by_another_task_is_what_the_end_of_the_block_does_too(
+    store: InProcessStore, journal: Journal
+) -> None:
+    """A host whose signal handler suspends while its last turn ends would find the run completed."""
+    await noted(store, "k")
+    async with Run.start(store, journal, "night") as run:
+        await run.tools.call("memory_read", {"key": "k"})
+        suspending = asyncio.create_task(run.suspend())
+        await asyncio.sleep(0)
+    await suspending
+    state = await journal.state("night")
+    assert (state.status, state.records) == ("suspended", 3)
+    assert state.snapshot["realms"]
+
+
+async def test_a_suspension_that_comes_too_late_says_so(store: InProcessStore, journal: Journal) -> None:
+    """It would report a run as suspended that was completed a moment before."""
+    await noted(store, "k")
+    slow = Failing(store)
+    leave = asyncio.Event()
+
+    async def live() -> None:
+        async with Run.start(slow, journal, "night") as run:
+            runs.append(run)
+            await run.tools.call("memory_read", {"key": "k"})
+            writing.append(asyncio.create_task(overwrite(run, "k")))
+            await slow.called.wait()
+            leave.set()
+
+    runs: list[Run] = []
+    writing: list[asyncio.Task[str]] = []
+    living = asyncio.create_task(live())
+    await leave.wait()
+    await asyncio.sleep(0)
+    suspending = asyncio.create_task(runs[0].suspend())
+    await asyncio.sleep(0)
+    slow.go_on.set()
+    await living
+    with pytest.raises(RunEndedError):
+        await suspending
+    assert await told(journal) == ("completed", "", None)
+
+
+async def test_a_suspension_waits_for_a_rotation_and_has_the_last_word(store: InProcessStore, journal: Journal) -> None:
+    """A record of the rotation behind those of the suspension would show the run as running, with nobody there."""
+    await noted(store, "k")
+    slow = Failing(store)
+    async with Run.start(slow, journal, "night") as run:
+        await run.tools.call("memory_read", {"key": "k"})
+        writing = asyncio.create_task(overwrite(run, "k"))
+        await slow.called.wait()
+        rotating = asyncio.create_task(run.rotate())
+        await asyncio.sleep(0)
+        suspending = asyncio.create_task(run.suspend())
+        await asyncio.sleep(0.05)
+        slow.go_on.set()
+        await asyncio.gather(writing, rotating, suspending)
+        with pytest.raises(RunEndedError):
+            await run.rotate()
+    assert [line.status for line in await journal.runs()] == ["suspended"]
+    async with Run.resume(store, journal, "night") as run:
+        assert await overwrite(run, "k") == "stale_entry"
+
+
+async def test_a_rotation_that_is_cancelled_is_told_to_the_journal_all_the_same(
+    store: InProcessStore, journal: Journal, other: Journal
+) -> None:
+    """A process that is killed afterwards would hand the authority of the old conversation to its successor."""
+    await noted(store, "k")
+    async with Run.start(store, journal, "night") as run:
+        await run.tools.call("memory_read", {"key": "k"})
+        await run.suspend()
+    slow = Failing(store)
+    with pytest.raises(RunClaimedError):
+        async with Run.resume(slow, journal, "night") as run:
+            writing = asyncio.create_task(overwrite(run, "k"))
+            await slow.called.wait()
+            rotating = asyncio.create_task(run.rotate())
+            await asyncio.sleep(0.05)
+            rotating.cancel()
+            await asyncio.sleep(0)
+            slow.go_on.set()
+            await asyncio.wait([writing, rotating])
+            assert rotating.cancelled()
+            async with Run.resume(store, other, "night", take_over=True) as successor:
+                assert await overwrite(successor, "k", "three") == "stale_entry"
+
+
 async def test_a_run_that_was_taken_over_loses_its_authority_when_it_learns_of_it(
     store: InProcessStore, journal: Journal, other: Journal
 ) -> None:

@@ -4,9 +4,6 @@ import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
-
-import msgspec
 
 from jsmemory.backends.file.atomic import settle_write
 from jsmemory.backends.file.directory import Directory
@@ -20,14 +17,12 @@ from jsmemory.errors import (
 )
 from jsmemory.journal import records
 from jsmemory.journal.file import lines
-from jsmemory.journal.file.opening import SUFFIX, locked, name_of, open_to_read
+from jsmemory.journal.file.opening import SUFFIX, locked, name_of, open_to_read, taken
 from jsmemory.journal.file.refusals import JOURNAL, OPENING, READING, WRITING
 from jsmemory.journal.journal import Journal, RunLine, Tail
 from jsmemory.journal.records import Record
 from jsmemory.journal.replay import Line, Replay, replay, status_in
 from jsmemory.keys import is_legal_key, validate_key
-
-_Unreadable: Final = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class FileJournal(Journal):
@@ -98,8 +93,10 @@ class FileJournal(Journal):
         ):
             assert file is not None  # noqa: S101 - it is made where it is missing
             # A first line that is not whole belongs to a run that never began.
-            if lines.end_of(file):
+            if lines.end_of(file, run_id):
                 raise RunExistsError(run_id)
+            if not lines.is_begun(file):
+                raise taken()
             end = lines.add(file, 0, line)
             settle_write(directory, run_id)
         return Tail(end, record_id)
@@ -109,25 +106,25 @@ class FileJournal(Journal):
             self._directory.opened() as directory,
             locked(directory, name_of(run_id), make=False, waiting=waiting) as file,
         ):
-            end = 0 if file is None else lines.end_of(file)
+            end = 0 if file is None else lines.end_of(file, run_id)
             if file is None or not end:
                 raise RunNotFoundError(run_id)
-            if not lines.is_at(file, end, after):
+            if not lines.is_at(file, run_id, end, after):
                 raise RunClaimedError(run_id)
             return Tail(lines.add(file, end, line), record_id)
 
     def _last(self, run_id: str, waiting: Waiting) -> tuple[Tail, Record] | None:
         with self._reading(run_id) as file:
-            end = 0 if file is None else lines.end_of(file)
+            end = 0 if file is None else lines.end_of(file, run_id)
             if file is None or not end:
                 return None
             # A file system that ignores case gives the file of another run as well, and a file
             # can be copied: such a run must not be claimed before it is known for a foreign one.
             Replay(run_id).add(lines.page_at(file, run_id, 0, 0, None)[0])
-            line = lines.last_line(file, end)
+            line = lines.last_line(file, run_id, end)
             try:
                 record = records.decode(line.text)
-            except _Unreadable:
+            except records.UNREADABLE:
                 record = None
             if record is None:
                 # Which of them it is, only a replay can tell.

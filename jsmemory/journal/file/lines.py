@@ -21,12 +21,39 @@ from jsmemory.journal.replay import Line
 
 _BLOCK: Final = 256 * 1024
 _END: Final = b"\n"
+_TOO_LONG: Final = "is longer than a record may be"
+_BEGINNING: Final = b'{"kind":"meta",'
 
 
-def end_of(file: int) -> int:
-    """The byte behind the last whole line; 0 where there is none."""
-    end = os.fstat(file).st_size
+def end_of(file: int, run_id: str) -> int:
+    """
+    The byte behind the last whole line; 0 where there is none.
+
+    Raises:
+        JournalCorruptError: what lies behind it is longer than a record may be.
+    """
+    return _behind_end_before(os.fstat(file).st_size, file, run_id)
+
+
+def last_line(file: int, run_id: str, end: int) -> Line:
+    """
+    The whole line that ends before the byte `end`, which is not 0.
+
+    Raises:
+        JournalCorruptError: it is longer than a record may be.
+    """
+    start = _behind_end_before(end - 1, file, run_id)
+    return Line(start, os.pread(file, end - 1 - start, start))
+
+
+def _behind_end_before(limit: int, file: int, run_id: str) -> int:
+    """The byte behind the last end of line before the byte `limit`; 0 where there is none."""
+    end = limit
     while end:
+        if limit - end > MAX_RECORD_BYTES:
+            # Planted, and without end perhaps. Which record it is, only reading them tells.
+            seen = sum(map(len, pages(file, run_id)))
+            raise JournalCorruptError(run_id, seen, end, _TOO_LONG)
         start = max(0, end - _BLOCK)
         found = os.pread(file, end - start, start).rfind(_END)
         if found >= 0:
@@ -35,25 +62,14 @@ def end_of(file: int) -> int:
     return 0
 
 
-def last_line(file: int, end: int) -> Line:
-    """The whole line that ends before the byte `end`, which is not 0."""
-    start = end_of_previous(file, end)
-    return Line(start, os.pread(file, end - 1 - start, start))
+def is_begun(file: int) -> bool:
+    """Whether a file without a whole line is what a writer left that died in its first one, and no other's file."""
+    head = os.pread(file, len(_BEGINNING), 0)
+    # After a power cut there may be zeros where the record was to be.
+    return _BEGINNING.startswith(head) or not head.strip(b"\0")
 
 
-def end_of_previous(file: int, end: int) -> int:
-    """Where the line begins that ends before the byte `end`."""
-    before = end - 1
-    while before:
-        start = max(0, before - _BLOCK)
-        found = os.pread(file, before - start, start).rfind(_END)
-        if found >= 0:
-            return start + found + 1
-        before = start
-    return 0
-
-
-def is_at(file: int, end: int, tail: Tail) -> bool:
+def is_at(file: int, run_id: str, end: int, tail: Tail) -> bool:
     """Whether the last whole line of a file, which ends before the byte `end`, is the one that `tail` names."""
     if end != tail.place:
         return False
@@ -61,8 +77,8 @@ def is_at(file: int, end: int, tail: Tail) -> bool:
     ending = b'"id":' + msgspec.json.encode(tail.id) + b"}" + _END
     if os.pread(file, len(ending), max(0, end - len(ending))) == ending:
         return True
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        return records.decode(last_line(file, end).text).id == tail.id
+    with suppress(JournalCorruptError, *records.UNREADABLE):
+        return records.decode(last_line(file, run_id, end).text).id == tail.id
     return False
 
 
@@ -116,12 +132,14 @@ def page_at(file: int, run_id: str, at: int, seen: int, until: int | None) -> li
         if end:
             page = []
             for text in whole.split(_END):
+                if len(text) > MAX_RECORD_BYTES:
+                    raise JournalCorruptError(run_id, seen + 1, at, _TOO_LONG)
                 page.append(Line(at, text))
                 at += len(text) + 1
             return page
         begun += block
         if len(begun) > MAX_RECORD_BYTES:
-            raise JournalCorruptError(run_id, seen + 1, at, "is longer than a record may be")
+            raise JournalCorruptError(run_id, seen + 1, at, _TOO_LONG)
         if not block:
             if until is not None and at < until:
                 raise JournalCorruptError(run_id, seen + 1, at, "was there, and is missing now")

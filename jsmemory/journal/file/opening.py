@@ -81,7 +81,12 @@ def _open(directory: int, name: str, flags: int) -> int | None:
         if stat.S_ISREG(os.fstat(file).st_mode):
             return file
         os.close(file)
-    raise BackendUnavailableError(
+    raise taken()
+
+
+def taken() -> BackendError:
+    """What has the name of a run was written by no run, and is left as it is."""
+    return BackendUnavailableError(
         "The name of this run is taken in the directory of the journal by something that is no journal.",
         "Ask its operator to move it away, or choose another name.",
     )

@@ -36,7 +36,6 @@ _ASKED_AT_ONCE: Final = 32
 # Runs whose state a listing asks for at the same time.
 
 
-
 class _State(msgspec.Struct, frozen=True):
     subjects: dict[str, int] | None = None
 
