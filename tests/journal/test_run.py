@@ -618,14 +618,15 @@ async def test_a_rotation_that_is_cancelled_is_told_to_the_journal_all_the_same(
     store: InProcessStore, journal: Journal, other: Journal
 ) -> None:
     """A process that is killed afterwards would hand the authority of the old conversation to its successor."""
-    await noted(store, "k")
+    await noted(store, "k", "l")
     async with Run.start(store, journal, "night") as run:
-        await run.tools.call("memory_read", {"key": "k"})
+        for key in "kl":
+            await run.tools.call("memory_read", {"key": key})
         await run.suspend()
     slow = Failing(store)
     with pytest.raises(RunClaimedError):
         async with Run.resume(slow, journal, "night") as run:
-            writing = asyncio.create_task(overwrite(run, "k"))
+            writing = asyncio.create_task(overwrite(run, "l"))
             await slow.called.wait()
             rotating = asyncio.create_task(run.rotate())
             await asyncio.sleep(0.05)
