@@ -25,6 +25,7 @@ from jsmemory.cli import (
     screen,
     serving,
     surveying,
+    watching,
     writing,
 )
 from jsmemory.cli.exits import MEANINGS
@@ -62,6 +63,7 @@ def _application() -> typer.Typer:
         ("read", reading.read_entry, reading.EXAMPLES),
         ("write", writing.write_entry, writing.EXAMPLES),
         ("delete", deleting.delete_entry, deleting.EXAMPLES),
+        ("watch", watching.watch, watching.EXAMPLES),
         ("copy", copying.copy, copying.EXAMPLES),
         ("export", exporting.export, exporting.EXAMPLES),
         ("import", importing.import_notes, importing.EXAMPLES),

@@ -17,6 +17,7 @@ VERBS = (
     "read",
     "write",
     "delete",
+    "watch",
     "copy",
     "export",
     "import",

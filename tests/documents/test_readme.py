@@ -64,8 +64,13 @@ def test_the_third_python_snippet_drives_two_runs(tmp_path: Path) -> None:
     assert '"outcome":"completed"' in (tmp_path / "journal" / "night-shift.jsonl").read_text()
 
 
+def test_the_fourth_python_snippet_looks_on(tmp_path: Path) -> None:
+    printed = run([sys.executable, "-c", snippets("python")[3]], tmp_path)
+    assert printed.startswith("1 ['build']\nChange(kind='created', key='build', description='How to build', revision=")
+
+
 def test_every_python_snippet_is_run_by_a_test() -> None:
-    assert len(snippets("python")) == 3
+    assert len(snippets("python")) == 4
 
 
 def test_the_configuration_snippet_is_legal() -> None:
