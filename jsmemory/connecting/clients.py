@@ -16,7 +16,9 @@ import anyio
 import nats.errors
 from nats.aio.client import Client, RawCredentials, Srv
 
+from jsmemory.connecting.headers import parse_headers
 from jsmemory.connecting.reasons import is_refusal, reason_of
+from jsmemory.connecting.requests import Requests
 from jsmemory.connecting.settings import INBOX, Settings
 from jsmemory.errors import AccessDeniedError, JsMemoryError
 
@@ -51,6 +53,7 @@ class SafeClient(Client):
     def __init__(self, *, tls_required: bool) -> None:
         super().__init__()
         self._tls_required = tls_required
+        self.requests = Requests(self)
 
     def drop_unsent(self) -> None:
         """
@@ -72,6 +75,10 @@ class SafeClient(Client):
             writer.transport.abort()
         # nats-py would wait until it is closed, which it never hears of after a TLS handshake that failed.
         self._transport = None
+
+    @staticmethod
+    def _parse_header_lines(raw: bytes) -> dict[str, str]:
+        return parse_headers(raw)
 
     def _connect_command(self) -> bytes:
         # nats-py goes on in the clear with a tls:// address when the server, or whoever
@@ -130,8 +137,8 @@ async def open_client(settings: Settings, *, name: str, limit: float, notice: No
                 closed_cb=tell("closed"),
                 discovered_server_cb=ignore,
             )
-            opening.stage = "probing"
-            await opening.probe(client, settings.inbox_prefix)
+            opening.stage = "listening"
+            await opening.listen(client, settings.inbox_prefix)
     except BaseException as failure:
         opening.stage = "failed"
         await discard(client)
@@ -182,7 +189,7 @@ class _Opening:
     def __init__(self, deadline: float, named_by: str) -> None:
         self.deadline = deadline
         self._named_by = named_by
-        self.stage: Literal["connecting", "probing", "open", "failed"] = "connecting"
+        self.stage: Literal["connecting", "listening", "open", "failed"] = "connecting"
         self._last: Exception | None = None
         self._listening_denied = False
 
@@ -196,17 +203,17 @@ class _Opening:
                 raise self.reason(error)
             if asyncio.get_running_loop().time() > self.deadline:
                 raise self.reason(TimeoutError())
-        elif self.stage == "probing" and "permissions violation for subscription" in str(error).lower():
+        elif self.stage == "listening" and "permissions violation for subscription" in str(error).lower():
             self._listening_denied = True
 
-    async def probe(self, client: Client, inbox_prefix: str) -> None:
+    async def listen(self, client: SafeClient, inbox_prefix: str) -> None:
         """Find out now, and not by a timeout of every request, whether answers can be heard."""
         while not client.is_connected:
             # A server that hangs up instead of answering counts as connected to nats-py.
             if client.is_closed:
                 raise nats.errors.ConnectionClosedError
             await asyncio.sleep(0.02)
-        subscription = await client.subscribe(f"{client.new_inbox()}.*")
+        await client.requests.listen()
         # nats-py writes the ping of a flush at once and the subscription a little later, so
         # that only the second flush is sure to come back after the server's word about it.
         await client.flush(CONNECT_S)
@@ -215,7 +222,6 @@ class _Opening:
             # A prefix of ours is drawn anew each time: no permission could name it.
             drawn = inbox_prefix.startswith(f"{INBOX}.")
             raise AccessDeniedError(f"subscribe to {INBOX if drawn else inbox_prefix}.>")
-        await subscription.unsubscribe()
 
     def reason(self, failure: Exception) -> JsMemoryError:
         return reason_of(failure, self._last, self._named_by)

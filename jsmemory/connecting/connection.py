@@ -1,10 +1,9 @@
 """What a backend borrows: one object that stays, over clients that come and go."""
 
-import asyncio
+import itertools
 import re
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import nats.errors
@@ -48,8 +47,7 @@ class Connection:
         self.use(client, settings)
         self._ended = False
         self._denials: deque[_Denial] = deque(maxlen=KEPT_DENIALS)
-        self._subjects: OrderedDict[str, str] = OrderedDict()
-        self._waiting: dict[asyncio.Timeout, str] = {}
+        self._subjects: OrderedDict[str, None] = OrderedDict()
 
     # -- As a client of nats-py -------------------------------------------------------------
 
@@ -105,28 +103,21 @@ class Connection:
                 request (see `denied`), or the client was closed for good.
             nats.errors.NoRespondersError: nobody listens there.
         """
-        client = self._ready(subject)
-        try:
-            async with asyncio.timeout(None) as interruption:
-                self._waiting[interruption] = subject
-                try:
-                    return await client.request(subject, payload, timeout=timeout, headers=headers)
-                finally:
-                    self._waiting.pop(interruption, None)
-        except nats.errors.Error:
-            raise
-        except TimeoutError:
-            raise nats.errors.TimeoutError from None
+        return await self._ready().requests.ask(subject, payload, timeout, headers)
 
     async def publish(
         self, subject: str, payload: bytes = b"", reply: str = "", headers: dict[str, Any] | None = None
     ) -> None:
         """Send a message that nobody answers, or whose answers go to `reply`."""
-        await self._ready(subject).publish(subject, payload, reply=reply, headers=headers)
+        client = self._ready()
+        self._keep(subject)
+        await client.publish(subject, payload, reply=reply, headers=headers)
 
     async def subscribe(self, subject: str, **options: Any) -> Subscription:
         """Listen on the client that is in use now; the options are those of nats-py."""
-        return await self._ready(subject).subscribe(subject, **options)
+        client = self._ready()
+        self._keep(subject)
+        return await client.subscribe(subject, **options)
 
     # -- Permissions ------------------------------------------------------------------------
 
@@ -179,7 +170,7 @@ class Connection:
 
     def interrupt(self) -> None:
         """No request that waits will get an answer any more."""
-        self._give_up(list(self._waiting))
+        self._client.requests.give_up()
 
     def note_denial(self, error: Exception | None) -> str | None:
         """
@@ -191,32 +182,31 @@ class Connection:
         match = _DENIAL.search(str(error))
         if match is None:
             return None
-        subject = self._subjects.get(match[2].lower(), match[2])
-        denial = _Denial(time.monotonic(), match[1].lower(), subject)
+        denial = _Denial(time.monotonic(), match[1].lower(), self._as_it_was(match[2]))
         self._denials.append(denial)
-        self._give_up([waiting for waiting, asked in self._waiting.items() if self._concerns(denial, asked)])
+        self._client.requests.give_up(lambda asked: self._concerns(denial, asked))
         return f"{_VERBS[denial.verb]} {denial.subject}"
 
     def hears_nothing(self, permission: str) -> bool:
         """Whether, without this permission, no answer can reach the connection."""
         return permission.lower().startswith(f"subscribe to {self._settings.inbox_prefix}.".lower())
 
-    def _give_up(self, interruptions: Iterable[asyncio.Timeout]) -> None:
-        for interruption in interruptions:
-            del self._waiting[interruption]
-            interruption.reschedule(asyncio.get_running_loop().time())
-
-    def _ready(self, subject: str) -> SafeClient:
+    def _ready(self) -> SafeClient:
         if self._refused_since is not None and time.monotonic() - self._refused_since > REFUSAL_GRACE_S:
             raise AccessDeniedError(self._refused)
         if self._ended or self._client.is_closed:
             raise nats.errors.ConnectionClosedError
         if not self._client.is_connected:
-            # nats-py refuses too, but after it has put a request aside that nothing ever frees.
             raise nats.errors.OutboundBufferLimitError
-        # The server's word about a subject comes back in lower case: here is what it was.
-        self._subjects[subject.lower()] = subject
-        self._subjects.move_to_end(subject.lower())
+        return self._client
+
+    def _keep(self, subject: str) -> None:
+        self._subjects[subject] = None
+        self._subjects.move_to_end(subject)
         if len(self._subjects) > KEPT_SUBJECTS:
             self._subjects.popitem(last=False)
-        return self._client
+
+    def _as_it_was(self, subject: str) -> str:
+        # The server's word about a subject comes back in lower case.
+        used = itertools.chain(self._client.requests.subjects, reversed(self._subjects))
+        return next((each for each in used if each.lower() == subject.lower()), subject)
