@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         Verdict,
         examine_bucket,
         examine_directory,
+        examine_journal,
         list_directory_prefixes,
         list_prefixes,
     )
@@ -184,6 +185,7 @@ __all__ = [
     "copy_entries",
     "examine_bucket",
     "examine_directory",
+    "examine_journal",
     "export_archive",
     "import_archive",
     "import_folder",
@@ -227,6 +229,7 @@ _LAZY: Final = {
     "connect": "jsmemory.connecting",
     "examine_bucket": "jsmemory.examining",
     "examine_directory": "jsmemory.examining",
+    "examine_journal": "jsmemory.examining",
     "copy_entries": "jsmemory.moving",
     "export_archive": "jsmemory.moving",
     "import_archive": "jsmemory.moving",

@@ -20,6 +20,7 @@ EXAMPLES: Final = (
     "jsmemory doctor --bucket team --monitor http://n1:8222 --monitor http://n2:8222 --monitor http://n3:8222",
     "jsmemory doctor --bucket team --identity alice --write-probe --json",
     "jsmemory doctor --directory ./memory --prefix alice",
+    "jsmemory doctor --bucket team --journal runs",
 )
 
 CODES: Final = {
@@ -48,6 +49,9 @@ def examine(
         list[str] | None,
         typer.Option("--monitor", metavar="URL", help="The monitoring page of a server; once for each of them."),
     ] = None,
+    journal: Annotated[
+        str | None, typer.Option("--journal", "-j", metavar="STREAM", help="The stream of a journal, as well or alone.")
+    ] = None,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Go through everything that is stored, however much it is.")
     ] = False,
@@ -59,18 +63,44 @@ def examine(
     Look at everything that decides whether memory is safe; each finding comes with its cure.
 
     With --prefix or --identity the notes of one agent are looked at, and the rights that it
-    needs; without, the bucket as its operator sees it. A large bucket is sampled.
+    needs; without, the bucket as its operator sees it. A large bucket is sampled. With --journal
+    the stream is looked at in which runs are recorded; alone, where no store is named beside it.
 
     The exit code is that of the worst: 0 fine, or with advice only; 6 something to mend, and
     the store can be used; 3 a right is missing, or nobody answers; 5 memories are lost or refused.
     """
-    report = wait_for(_examine(choice, monitor or [], thorough=thorough, write_probe=write_probe))
+    if journal is not None and ("/" in journal or journal.startswith(".")):
+        raise UsageRefused(f"A journal in files has nothing to look at, as {journal}. Name a stream: --journal STREAM.")
+    report = wait_for(_all(choice, monitor or [], journal, thorough=thorough, write_probe=write_probe))
     if choice.as_json:
         screen.put_json(_plain(report))
     else:
         _draw(report)
     if code := CODES[report.verdict]:
         raise typer.Exit(code)
+
+
+async def _all(
+    choice: Choice, monitors: list[str], journal: str | None, *, thorough: bool, write_probe: bool
+) -> Report:
+    if journal is None:
+        return await _examine(choice, monitors, thorough=thorough, write_probe=write_probe)
+    is_alone = all(each is None for each in (choice.backend, choice.bucket, choice.prefix, choice.directory))
+    if is_alone and (thorough or write_probe):
+        raise UsageRefused(
+            "A journal is not written to, and has no names to go through. Name a store, or leave it out."
+        )
+    about_store = None if is_alone else await _examine(choice, [], thorough=thorough, write_probe=write_probe)
+    async with jsmemory.connect(
+        choice.context, choice.server, name="jsmemory doctor", first_connect_timeout=CONNECT_S
+    ) as nats:
+        about_journal = await jsmemory.examine_journal(nats, journal, monitors=monitors)
+    if about_store is None:
+        return about_journal
+    # What both tell of the server is told once, by the one that was given the monitoring pages.
+    told = {check.name for check in about_journal.checks}
+    own = (check for check in about_store.checks if check.name not in told)
+    return Report(about_store.backend, about_store.location, (*own, *about_journal.checks))
 
 
 async def _examine(choice: Choice, monitors: list[str], *, thorough: bool, write_probe: bool) -> Report:

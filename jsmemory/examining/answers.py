@@ -72,6 +72,7 @@ class State(msgspec.Struct, frozen=True):
     bytes: int = 0
     first_seq: int = 0
     last_seq: int = 0
+    num_subjects: int = 0
     consumer_count: int = 0
     subjects: dict[str, int] | None = None
 

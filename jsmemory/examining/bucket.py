@@ -20,12 +20,14 @@ from jsmemory.examining.configuration import configuration
 from jsmemory.examining.consumers import consumers
 from jsmemory.examining.headroom import headroom
 from jsmemory.examining.holding import holding
+from jsmemory.examining.kept import Kept
 from jsmemory.examining.monitoring import check_address, monitored
 from jsmemory.examining.probing import probe
 from jsmemory.examining.questions import Questions, Silence, read
 from jsmemory.examining.report import Check, Report, Verdict, found, ok, unknown
 from jsmemory.examining.rights import rights
 from jsmemory.examining.sampling import SAMPLE, look_at_unlooked, sample
+from jsmemory.examining.service import tell_of
 from jsmemory.examining.walking import walk
 from jsmemory.keys import Prefix
 from jsmemory.store import Store
@@ -41,9 +43,6 @@ PROBED: Final = "jsmemory-doctor"
 
 _LARGEST: Final = 8
 # Prefixes of a large bucket that are counted: those that a sample meets most often.
-
-_NOT_FOR_ACCOUNT: Final = frozenset({10035, 10039})
-# JetStream is not enabled, for the account or at all.
 
 
 async def examine_bucket(
@@ -130,7 +129,7 @@ class _Examination:
 
     async def all(self, monitors: Sequence[str]) -> list[Check]:
         service = await self.questions.ask("INFO", Account)
-        if (check := _service(service)).verdict is Verdict.FAULT:
+        if (check := tell_of(service)).verdict is Verdict.FAULT:
             return [check]
         account = service if isinstance(service, Account) else None
         sent = datetime.now().astimezone()
@@ -149,8 +148,8 @@ class _Examination:
                     max_payload=self.wire.connection.max_payload,
                     api_level=None if account is None else account.api.level,
                 ),
-                *holding(self.bucket, described),
-                *headroom(self.bucket, described, account),
+                *holding(Kept.as_bucket(self.bucket), described),
+                *headroom(Kept.as_bucket(self.bucket), described, account),
                 clock(described.ts, sent, received),
             ]
             # Together, since where a server is away each of them waits for it.
@@ -249,26 +248,3 @@ class _Examination:
         place = f"--bucket {self.bucket} --prefix {token or repr('')}"
         check = entries(token, counts[token], place, name="fullest")
         return [check if check.findings else ok("fullest", f"{token or 'the flat keyspace'}: {check.said}")]
-
-
-def _service(answer: object) -> Check:
-    if answer is Silence.NOBODY:
-        return found(
-            "service",
-            Verdict.FAULT,
-            "server_without_jetstream",
-            "The server runs without JetStream, so that it can hold no bucket.",
-            'put "jetstream { store_dir: /path/of/a/disk }" into its configuration, and restart it',
-        )
-    if isinstance(answer, translate.ApiError) and answer.err_code in _NOT_FOR_ACCOUNT:
-        return found(
-            "service",
-            Verdict.FAULT,
-            "account_without_jetstream",
-            "JetStream is not enabled for the account of these credentials.",
-            'put "jetstream: enabled" into that account in the configuration of every server, then run: '
-            "nats-server --signal reload",
-        )
-    if isinstance(answer, Account):
-        return ok("service", f"JetStream answers, at API level {answer.api.level}")
-    return unknown("service", "the credentials may not ask" if answer is Silence.DENIED else "no answer")

@@ -5,22 +5,11 @@ from collections.abc import Iterator
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX, StreamFacts
 from jsmemory.backends.jetstream.preflight import examine
 from jsmemory.examining.answers import Described
+from jsmemory.examining.kept import Kept
 from jsmemory.examining.report import Check, Verdict, found, ok, unknown
 
 _SECOND = 1_000_000_000
 _LONG_WINDOW = 3600 * _SECOND
-
-
-def edit(bucket: str, described: Described, kv_flag: str, stream_flag: str) -> str:
-    """
-    The command that changes one setting and no other.
-
-    ``nats kv edit`` needs no terminal, and turns roll-ups on: where somebody has turned them
-    off, it is ``nats stream edit``, which asks on one.
-    """
-    if described.config.allow_rollup_hdrs:
-        return f"nats kv edit {bucket} {kv_flag}"
-    return f"nats stream edit {STREAM_PREFIX}{bucket} {stream_flag} --force"
 
 
 def configuration(facts: StreamFacts, described: Described, *, max_payload: int, api_level: int | None) -> list[Check]:
@@ -66,7 +55,7 @@ def _opinions(bucket: str, described: Described) -> Iterator[Check]:
             Verdict.ADVICE,
             "history_kept",
             f"The bucket keeps {kept} of a key: text that agents have replaced or deleted can still be read.",
-            edit(bucket, described, "--history=1", "--max-msgs-per-subject=1"),
+            Kept.as_bucket(bucket).edit(described, "--max-msgs-per-subject=1", "--history=1"),
         )
     window = f"{config.duplicate_window / _SECOND:g} s"
     if config.duplicate_window <= _LONG_WINDOW:

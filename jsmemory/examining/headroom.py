@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from jsmemory.backends.jetstream.recipe import KIB, size
 from jsmemory.examining.answers import Account, Described
-from jsmemory.examining.configuration import edit
+from jsmemory.examining.kept import Kept
 from jsmemory.examining.report import Check, Verdict, found, ok
-from jsmemory.limits import MAX_ENTRY_BYTES
 
 NEARLY = 0.8
 """Of a limit, from which on it is time to raise it."""
@@ -14,45 +13,43 @@ NEARLY = 0.8
 SERVER_CONSUMERS = 1_000
 """Consumers of a stream that servers since 2.15 allow where nobody says otherwise."""
 
-LARGEST = MAX_ENTRY_BYTES + 8 * KIB
-"""Bytes that the largest entry takes: its value, its headers, and what the server adds."""
-
 _MIB = KIB * KIB
 
 
-def headroom(bucket: str, described: Described, account: Account | None) -> list[Check]:
+def headroom(kept: Kept, described: Described, account: Account | None) -> list[Check]:
     """
     Bytes, messages and consumers against their limits.
 
     Args:
-        bucket: Its name.
+        kept: What it is.
         described: What the server says of its stream.
         account: What it says of the account; None where the credentials may not ask.
     """
-    return list(_checks(bucket, described, account))
+    return list(_checks(kept, described, account))
 
 
-def _checks(bucket: str, described: Described, account: Account | None) -> Iterator[Check]:
+def _checks(kept: Kept, described: Described, account: Account | None) -> Iterator[Check]:
     config, state = described.config, described.state
     if config.max_bytes > 0:
         doubled = size(-(-2 * config.max_bytes // KIB) * KIB)
         yield _bytes(
-            "bucket_bytes",
-            "bucket",
+            f"{kept.noun}_bytes",
+            kept.noun,
             state.bytes,
             config.max_bytes,
-            LARGEST,
-            edit(bucket, described, f"--max-bucket-size={doubled}", f"--max-bytes={doubled}"),
+            kept,
+            kept.largest,
+            kept.edit(described, f"--max-bytes={doubled}", f"--max-bucket-size={doubled}"),
         )
     else:
-        yield ok("bucket_bytes", f"{_mib(state.bytes)}, and the bucket sets no limit")
+        yield ok(f"{kept.noun}_bytes", f"{_mib(state.bytes)}, and the {kept.noun} sets no limit")
     if config.max_msgs > 0:
         yield _count(
-            "bucket_messages",
-            "messages of the bucket",
+            f"{kept.noun}_messages",
+            f"messages of the {kept.noun}",
             state.messages,
             config.max_msgs,
-            f"nats stream edit KV_{bucket} --max-msgs=-1 --force",
+            f"nats stream edit {kept.stream} --max-msgs=-1 --force",
         )
     if account is not None:
         tier = account.tier(config.num_replicas)
@@ -62,17 +59,19 @@ def _checks(bucket: str, described: Described, account: Account | None) -> Itera
                 "account",
                 tier.storage,
                 tier.limits.max_storage,
-                LARGEST * config.num_replicas,
+                kept,
+                kept.largest * config.num_replicas,
                 "raise max_file of the account's JetStream limits, or make room in it",
             )
         else:
             yield ok("account_bytes", f"{_mib(tier.storage)}, and the account has no limit")
     yield _count(
         "consumers",
-        "consumers of the bucket",
+        f"consumers of the {kept.noun}",
         state.consumer_count,
         _consumers_allowed(described, account),
-        f"nats consumer ls KV_{bucket}, then remove those that nobody uses: nats consumer rm KV_{bucket} NAME --force",
+        f"nats consumer ls {kept.stream}, then remove those that nobody uses: "
+        f"nats consumer rm {kept.stream} NAME --force",
     )
 
 
@@ -83,14 +82,14 @@ def _consumers_allowed(described: Described, account: Account | None) -> int:
     return min(limit for limit in limits if limit > 0)
 
 
-def _bytes(name: str, whose: str, used: int, limit: int, largest: int, cure: str) -> Check:
+def _bytes(name: str, whose: str, used: int, limit: int, kept: Kept, largest: int, cure: str) -> Check:
     said = f"{_mib(used)} of {_mib(limit)}"
     if used + largest > limit:
         return found(
             name,
             Verdict.FAULT,
             f"{whose}_full",
-            f"The {whose} is full: {said}, and an entry of the largest size does not fit any more.",
+            f"The {whose} is full: {said}, and {kept.of_what} of the largest size does not fit any more.",
             cure,
         )
     if used >= NEARLY * limit:

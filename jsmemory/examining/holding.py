@@ -1,10 +1,9 @@
-"""Who holds the bucket: replicas, their leader, and how they are."""
+"""Who holds a stream: replicas, their leader, and how they are."""
 
 from collections.abc import Iterator
 
-from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.examining.answers import Described, Peer
-from jsmemory.examining.configuration import edit
+from jsmemory.examining.kept import Kept
 from jsmemory.examining.report import Check, Verdict, found, ok
 
 _SECOND = 1_000_000_000
@@ -16,55 +15,55 @@ LAGGING = 1_000
 """Messages that a follower may be behind."""
 
 
-def holding(bucket: str, described: Described) -> list[Check]:
+def holding(kept: Kept, described: Described) -> list[Check]:
     """Replicas and leader, from what the leader itself says."""
-    return list(_checks(bucket, described))
+    return list(_checks(kept, described))
 
 
-def _checks(bucket: str, described: Described) -> Iterator[Check]:
+def _checks(kept: Kept, described: Described) -> Iterator[Check]:
     wanted, cluster = described.config.num_replicas, described.cluster
     if wanted == 1:
-        yield _alone(bucket, described)
+        yield _alone(kept, described)
     elif wanted % 2 == 0:
         yield found(
             "replicas",
             Verdict.WARNING,
             "replicas_even",
-            f"The bucket has {wanted} replicas: it survives no more crashes than with {wanted - 1}, and costs more.",
-            edit(bucket, described, f"--replicas={wanted + 1}", f"--replicas={wanted + 1}"),
+            f"The {kept.noun} has {wanted} replicas: it survives no more than with {wanted - 1}, and costs more.",
+            kept.edit(described, f"--replicas={wanted + 1}"),
         )
     else:
         yield ok("replicas", f"{wanted}, and it goes on without {wanted // 2}")
     if wanted > 1:
-        yield from _followers(bucket, wanted, cluster.leader, cluster.replicas)
+        yield from _followers(kept, wanted, cluster.leader, cluster.replicas)
 
 
-def _alone(bucket: str, described: Described) -> Check:
+def _alone(kept: Kept, described: Described) -> Check:
     if described.cluster.name:
         return found(
             "replicas",
             Verdict.WARNING,
             "replicas_one",
-            "One server of the cluster holds the bucket: the others are of no use when it is gone.",
-            edit(bucket, described, "--replicas=3", "--replicas=3"),
+            f"One server of the cluster holds the {kept.noun}: the others are of no use when it is gone.",
+            kept.edit(described, "--replicas=3"),
             said="1",
         )
     return found(
         "replicas",
         Verdict.ADVICE,
         "replicas_one",
-        "One server holds the bucket: without it nobody remembers, and without its disk it is lost.",
-        "run a cluster of three servers, and make the bucket there with three replicas",
+        f"One server holds the {kept.noun}: without it nobody remembers, and without its disk it is lost.",
+        f"run a cluster of three servers, and make the {kept.noun} there with three replicas",
         said="1",
     )
 
 
-def _followers(bucket: str, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Iterator[Check]:
+def _followers(kept: Kept, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Iterator[Check]:
     away = [peer.name for peer in followers if _is_away(peer)]
     missing = wanted - 1 - len(followers)
     behind = [peer for peer in followers if peer.name not in away and (not peer.current or peer.lag > LAGGING)]
     if away or missing > 0:
-        yield _away(bucket, wanted, away, len(away) + max(missing, 0))
+        yield _away(kept, wanted, away, len(away) + max(missing, 0))
     elif behind:
         most = max(peer.lag for peer in behind)
         yield found(
@@ -85,7 +84,7 @@ def _is_away(peer: Peer) -> bool:
     return peer.offline or peer.active > SILENT_FOR or (peer.active == 0 and not peer.current)
 
 
-def _away(bucket: str, wanted: int, names: list[str], gone: int) -> Check:
+def _away(kept: Kept, wanted: int, names: list[str], gone: int) -> Check:
     left = wanted // 2 - gone
     if left < 0:
         consequence = "no majority is left, and nothing can be written."
@@ -100,5 +99,5 @@ def _away(bucket: str, wanted: int, names: list[str], gone: int) -> Check:
         f"{gone} of {wanted} replicas {'is' if gone == 1 else 'are'} away: {consequence}",
         f"start the servers again: {', '.join(names)}"
         if names
-        else f"see where it is to be held: nats stream info {STREAM_PREFIX}{bucket}",
+        else f"see where it is to be held: nats stream info {kept.stream}",
     )

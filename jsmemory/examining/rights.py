@@ -7,7 +7,7 @@ refused before. A listing is tried with a consumer that is removed again.
 """
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.examining.questions import Questions, Silence, read
 from jsmemory.examining.report import Check, Verdict, found, ok
+from jsmemory.journal.jetstream.recipe import root_of
 
 _NEVER: Final = str(2**62)
 # No stream gets there, so the condition cannot hold.
@@ -54,11 +55,33 @@ async def rights(bucket: str, prefix: str | None, questions: Questions, *, read_
         read_only: Whether the credentials are only for reading.
     """
     tried = [trial async for trial in _trials(bucket, prefix or "", questions, read_only=read_only)]
-    checks = []
-    for right in ("read", "list", *(() if read_only else ("write",))):
-        own = [trial for trial in tried if trial.right == right]
-        checks.append(_judge(bucket, prefix, right, own))
-    return checks
+    notes = f"the notes of {prefix or 'the bucket'}"
+    printed_by = f"jsmemory permissions --bucket {bucket} --prefix {prefix or 'NAME'}"
+    return judge(tried, notes, f"{STREAM_PREFIX}{bucket}", printed_by)
+
+
+async def rights_in_journal(stream: str, questions: Questions) -> list[Check]:
+    """
+    Try every right that a journal needs.
+
+    Args:
+        stream: Its name.
+        questions: To the server.
+    """
+    # No legal name of a run, so nobody's.
+    nothing, api = f"{root_of(stream)}/", questions.wire.api_subject
+    asked = {"last_by_subj": nothing}
+    tried = [
+        Tried(
+            "read",
+            api(f"STREAM.MSG.GET.{stream}"),
+            await questions.ask(f"STREAM.MSG.GET.{stream}", translate.Answer, asked),
+        ),
+        Tried("read", api(f"DIRECT.GET.{stream}"), await questions.raw(f"DIRECT.GET.{stream}", asked)),
+        Tried("write", f"{root_of(stream)}>", await _write(nothing, questions)),
+    ]
+    printed_by = f"jsmemory permissions --bucket BUCKET --prefix NAME --journal {stream}"
+    return judge(tried, "the runs of the journal", stream, printed_by)
 
 
 async def _trials(bucket: str, token: str, questions: Questions, *, read_only: bool) -> AsyncIterator[Tried]:
@@ -97,11 +120,30 @@ async def _trials(bucket: str, token: str, questions: Questions, *, read_only: b
         yield Tried("list", api(f"CONSUMER.DELETE.{stream}.*"), answer)
 
     if not read_only:
-        raw = await questions.at(nothing, b"", {messages.EXPECTED: _NEVER})
-        yield Tried("write", everything, read(raw, translate.Answer))
+        yield Tried("write", everything, await _write(nothing, questions))
 
 
-def _judge(bucket: str, prefix: str | None, right: str, tried: list[Tried]) -> Check:
+async def _write(nothing: str, questions: Questions) -> Any:
+    return read(await questions.at(nothing, b"", {messages.EXPECTED: _NEVER}), translate.Answer)
+
+
+def judge(tried: Sequence[Tried], what: str, stream: str, printed_by: str) -> list[Check]:
+    """
+    What is to be said of each right that was tried.
+
+    Args:
+        tried: The trials; those of one right behind each other.
+        what: That the rights are about.
+        stream: Where it is.
+        printed_by: The command that prints all that a worker needs.
+    """
+    rights = dict.fromkeys(trial.right for trial in tried)
+    return [
+        _judge(right, [each for each in tried if each.right == right], what, stream, printed_by) for right in rights
+    ]
+
+
+def _judge(right: str, tried: Sequence[Tried], what: str, stream: str, printed_by: str) -> Check:
     name = f"may_{right}"
     if denied := [trial.subject for trial in tried if trial.is_denied]:
         subjects = ", ".join(f'"{subject}"' for subject in denied)
@@ -109,9 +151,8 @@ def _judge(bucket: str, prefix: str | None, right: str, tried: list[Tried]) -> C
             name,
             Verdict.DENIED,
             f"may_not_{right}",
-            f"The credentials may not {right} {_what(prefix)}.",
-            f"grant them publish to {subjects}; all that a worker needs is printed by: "
-            f"jsmemory permissions --bucket {bucket} --prefix {prefix or 'NAME'}",
+            f"The credentials may not {right} {what}.",
+            f"grant them publish to {subjects}; all that a worker needs is printed by: {printed_by}",
         )
     # Further trials say nothing where the first of a right has failed.
     answer = tried[0].answer if right != "read" else tried[-1].answer
@@ -120,8 +161,8 @@ def _judge(bucket: str, prefix: str | None, right: str, tried: list[Tried]) -> C
             name,
             Verdict.UNANSWERED,
             f"{right}_unanswered",
-            f"Nobody answered when it was tried to {right} {_what(prefix)}.",
-            "see who serves the bucket: nats stream info " + f"{STREAM_PREFIX}{bucket}",
+            f"Nobody answered when it was tried to {right} {what}.",
+            f"see who serves it: nats stream info {stream}",
         )
     if isinstance(answer, translate.ApiError) and answer.err_code not in _EXPECTED:
         return found(
@@ -129,10 +170,6 @@ def _judge(bucket: str, prefix: str | None, right: str, tried: list[Tried]) -> C
             Verdict.FAULT,
             f"{right}_refused",
             f"The server refuses to {right}, with code {answer.err_code}.",
-            f"see why: nats stream info {STREAM_PREFIX}{bucket}",
+            f"see why: nats stream info {stream}",
         )
     return ok(name, "yes")
-
-
-def _what(prefix: str | None) -> str:
-    return f"the notes of {prefix}" if prefix else "the notes of the bucket"

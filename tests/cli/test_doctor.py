@@ -13,6 +13,7 @@ from jsmemory.cli.examining import CODES
 from jsmemory.cli.exits import MEANINGS
 from jsmemory.limits import MAX_ENTRY_BYTES
 from jsmemory.testing.servers import NatsServer, make_bucket, plain_client
+from jsmemory.testing.streams import make_stream
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -75,6 +76,8 @@ def test_files_are_examined_as_well(shell: Any) -> None:
         (("--monitor", "http://n1:8222"), 2, "--monitor"),
         (("--backend", "in_process"), 2, "--bucket"),
         (("--read-only", "--write-probe"), 2, "--write-probe"),
+        (("--journal", "./runs"), 2, "--journal"),
+        (("--journal", "runs", "--write-probe"), 2, "written to"),
         (("-b", "b", "--directory", "d"), 2, "directory"),
     ],
 )
@@ -115,3 +118,21 @@ def test_the_prefixes_are_named_for_a_script(shell: Any, nats_server: NatsServer
     assert (
         shell("-b", "absent", "-s", nats_server.url, "prefixes", "--json").json["error"]["code"] == "bucket_not_found"
     )
+
+
+def test_a_journal_is_examined_alone_and_beside_a_store(shell: Any, nats_server: NatsServer, new_bucket: str) -> None:
+    """A run that cannot be taken up again is lost with everything that it was allowed to do."""
+    stream = f"j{new_bucket}"[:32]
+    asyncio.run(make_stream(nats_server.url, stream, max_age=3_600_000_000_000))
+    at = ("-s", nats_server.url, "--journal", stream, "--json")
+    alone = shell("doctor", *at)
+    assert (alone.code, alone.json["location"], alone.json["verdict"]) == (5, stream, "fault")
+    names = [each["check"] for each in alone.json["checks"]]
+    assert "journal_configuration" in names
+    both = shell("doctor", "-b", new_bucket, *at)
+    assert (both.code, both.json["location"]) == (5, new_bucket)
+    together = [each["check"] for each in both.json["checks"]]
+    assert {"journal_configuration", "configuration", "clock", "service"} <= set(together)
+    assert len(together) == len(set(together))
+    notes = ("--directory", "notes", "--journal", stream, "--json")
+    assert shell("doctor", *notes, environment={"NATS_URL": nats_server.url}).json["backend"] == "file"

@@ -53,6 +53,7 @@ from jsmemory import (
     MovingReport,
     Outcome,
     OutcomeUnknownError,
+    PrefixLine,
     PreparedCluster,
     ReadOnlyStoreError,
     Report,
@@ -83,9 +84,12 @@ from jsmemory import (
     copy_entries,
     examine_bucket,
     examine_directory,
+    examine_journal,
     export_archive,
     import_archive,
     import_folder,
+    list_directory_prefixes,
+    list_prefixes,
     open_store,
     prepare_cluster,
     print_recipe,
@@ -184,7 +188,14 @@ async def examine(client: Client) -> Verdict:
     assert_type(report, Report)
     assert_type(report.checks, tuple[Check, ...])
     assert_type(report.findings, tuple[Finding, ...])
+    assert_type(await examine_journal(client, "runs", monitors=["http://localhost:8222"]), Report)
     return (await examine_directory(Path("notes"), read_only=True)).verdict
+
+
+async def name_prefixes(client: Client) -> int:
+    lines = await list_prefixes(client, "team") + await list_directory_prefixes(Path("notes"))
+    assert_type(lines, tuple[PrefixLine, ...])
+    return sum(line.entries for line in lines)
 
 
 async def compact(client: Client) -> int:

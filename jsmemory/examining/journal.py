@@ -1,0 +1,133 @@
+"""The examination of a journal's stream."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.facts import StreamFacts
+from jsmemory.backends.jetstream.wire import Connection, Wire
+from jsmemory.errors import InvalidOptionsError
+from jsmemory.examining.answers import Account, Described, Names
+from jsmemory.examining.clock import clock
+from jsmemory.examining.headroom import headroom
+from jsmemory.examining.holding import holding
+from jsmemory.examining.kept import Kept
+from jsmemory.examining.monitoring import check_address, monitored
+from jsmemory.examining.questions import Questions, Silence, read
+from jsmemory.examining.report import Check, Report, Verdict, found, ok
+from jsmemory.examining.rights import rights_in_journal
+from jsmemory.examining.service import tell_of
+from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, StreamRecipe, examine, is_stream_name
+
+_PATIENCE = 2.0
+# Seconds for one answer.
+
+
+async def examine_journal(
+    nc: Connection, stream: str, *, monitors: Sequence[str] = (), api_prefix: str | None = None
+) -> Report:
+    """
+    Look at everything that decides whether suspended runs are safe in a stream.
+
+    Writes nothing, and takes as long for a million runs as for one. The names of its checks
+    begin with ``journal_``, but for those that tell of the server.
+
+    Args:
+        nc: A connection of the host's; never closed here. What is found out about permissions
+            is found out about its credentials.
+        stream: Its name.
+        monitors: Addresses of the servers' monitoring pages, such as ``http://localhost:8222``.
+        api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
+
+    Returns:
+        A report, also where there is no such stream, or nobody answers.
+
+    Raises:
+        InvalidOptionsError: no stream of a journal can be called so, or an address is none.
+    """
+    if not is_stream_name(stream):
+        raise InvalidOptionsError(
+            "journal",
+            "is no name of a journal's stream",
+            f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.",
+        )
+    for address in monitors:
+        check_address(address)
+    wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
+    return Report("jetstream", stream, tuple(await _all(stream, Questions(wire, _PATIENCE), nc.max_payload, monitors)))
+
+
+async def _all(stream: str, questions: Questions, max_payload: int, monitors: Sequence[str]) -> list[Check]:
+    service = await questions.ask("INFO", Account)
+    if (check := tell_of(service)).verdict is Verdict.FAULT:
+        return [check]
+    sent = datetime.now().astimezone()
+    raw = await questions.raw(f"STREAM.INFO.{stream}")
+    received = datetime.now().astimezone()
+    described = read(raw, Described)
+    if not (isinstance(described, Described) and isinstance(raw, bytes)):
+        return [check, await _unseen(stream, described, questions), *await monitored(monitors, 1)]
+    account = service if isinstance(service, Account) else None
+    kept = Kept.as_journal(stream)
+    checks = [
+        _configuration(raw, max_payload),
+        ok("runs", f"{described.state.num_subjects:,} with {described.state.messages:,} records"),
+        *holding(kept, described),
+        *(each for each in headroom(kept, described, account) if each.name != "consumers"),
+        *await rights_in_journal(stream, questions),
+    ]
+    return [
+        check,
+        *map(_named, checks),
+        clock(described.ts, sent, received),
+        *await monitored(monitors, described.config.num_replicas),
+    ]
+
+
+def _configuration(raw: bytes, max_payload: int) -> Check:
+    findings = examine(msgspec.json.decode(raw, type=StreamFacts), max_payload=max_payload)
+    if findings:
+        words = f"it would lose or refuse records: {len(findings)} reason{'s' if len(findings) > 1 else ''}"
+        return Check("configuration", Verdict.FAULT, words, findings)
+    return ok("configuration", "on disk, keeps every record, takes every legal one")
+
+
+async def _unseen(stream: str, described: object, questions: Questions) -> Check:
+    if isinstance(described, translate.ApiError) and described.err_code == translate.STREAM_NOT_FOUND:
+        names = await questions.ask("STREAM.NAMES", Names, {"subject": "jsmemory.journal.>"})
+        close = difflib.get_close_matches(stream, (names.streams or ()) if isinstance(names, Names) else (), 1)
+        hint = f" There is one called {close[0]}." if close else ""
+        return found(
+            "journal",
+            Verdict.FAULT,
+            "stream_not_found",
+            f"There is no stream {stream}.{hint}",
+            StreamRecipe(stream=stream).nats_stream_add(),
+        )
+    if described is Silence.DENIED:
+        subject = questions.wire.api_subject(f"STREAM.INFO.{stream}")
+        return found(
+            "journal",
+            Verdict.DENIED,
+            "may_not_examine",
+            "These credentials may not see how the stream is set up, and so cannot open the journal.",
+            f'grant them publish to "{subject}"; all that a worker needs is printed by: '
+            f"jsmemory permissions --bucket BUCKET --prefix NAME --journal {stream}",
+        )
+    code = f", with code {described.err_code}" if isinstance(described, translate.ApiError) else ""
+    return found(
+        "journal",
+        Verdict.UNANSWERED,
+        "stream_unanswered",
+        f"Nobody says how the stream is{code}: it has no leader, or its servers are down.",
+        f"start a majority of the servers that hold it, then: nats stream info {stream}",
+    )
+
+
+def _named(check: Check) -> Check:
+    # Beside those of a bucket, they must be told apart.
+    return check if check.name.startswith(("journal_", "account_")) else replace(check, name=f"journal_{check.name}")
