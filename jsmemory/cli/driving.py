@@ -1,6 +1,7 @@
 """``jsmemory run``: a run that is driven by lines of JSON, from a shell or from any language."""
 
 import json
+import math
 import re
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Final
@@ -18,12 +19,12 @@ from jsmemory import (
     RunNotFoundError,
     Store,
 )
-from jsmemory.cli import screen
 from jsmemory.cli.choosing import check, choose, opened_store
 from jsmemory.cli.exits import UsageRefused, in_words_of_the_command_line
 from jsmemory.cli.input_lines import input_lines
 from jsmemory.cli.journaling import DEFAULT_JOURNAL, JournalOption, chosen_journal
 from jsmemory.cli.options import Choice
+from jsmemory.cli.output_lines import put_line
 from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = (
@@ -96,12 +97,12 @@ async def _drive(
         run = await stack.enter_async_context(
             _run(store, records, run_id, resume, take_over, read_only=read_only, no_index=no_index)
         )
-        screen.put_json(await _beginning(run))
+        await put_line(await _beginning(run))
         is_left = False
         async for line in input_lines():
             if line is None or line.strip():
                 answer = await _answer(run, line)
-                screen.put_json(answer)
+                await put_line(answer)
                 is_left = is_left or (answer.get("command") == "suspend" and answer["done"])
         if suspend and not is_left:
             await run.suspend()
@@ -128,7 +129,7 @@ async def _beginning(run: Run) -> dict[str, Any]:
 
 async def _answer(run: Run, line: bytes | None) -> dict[str, Any]:
     try:
-        call = json.loads(line) if line is not None else None
+        call = _decoded(line) if line is not None else None
     except (ValueError, RecursionError):
         call = None
     if not isinstance(call, dict) or "command" not in call:
@@ -140,10 +141,23 @@ async def _answer(run: Run, line: bytes | None) -> dict[str, Any]:
             case "rotate":
                 await run.rotate()
             case "record":
-                await run.record(str(call.get("name", "")), call.get("data"))
+                name = call.get("name")
+                await run.record(name if isinstance(name, str) else "", call.get("data"))
             case _:
                 reason = "There is no such command. Use suspend, rotate or record."
                 return {"command": None, "done": False, "code": "unknown_command", "reason": reason}
     except (InvalidRecordError, RunEndedError) as error:
         return {"command": call["command"], "done": False, "code": error.code, "reason": str(error)}
     return {"command": call["command"], "done": True}
+
+
+def _decoded(line: bytes) -> Any:
+    # Python takes numbers that JSON has not, and would write them into an answer that nobody else can read.
+    return json.loads(line, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError
+    return value

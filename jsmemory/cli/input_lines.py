@@ -1,10 +1,10 @@
 """Standard input, line by line, without a thread that nobody could stop."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Final
+
+from jsmemory.cli.readiness import readable
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of a line: far above what a call may hold, and no more than a process can spare."""
@@ -37,16 +37,13 @@ async def input_lines(file: int = 0) -> AsyncIterator[bytes | None]:
 
 
 async def _block(file: int) -> bytes:
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    # What cannot be waited for, a regular file, is always ready; and what is closed is at its end.
-    with suppress(OSError):
-        loop.add_reader(file, ready.set)
+    while True:
+        await readable(file)
         try:
-            await ready.wait()
-        finally:
-            loop.remove_reader(file)
-    try:
-        return os.read(file, _BLOCK)
-    except OSError:
-        return b""
+            return os.read(file, _BLOCK)
+        except BlockingIOError:
+            # Another process reads here as well, and was quicker.
+            continue
+        except OSError:
+            # What is closed is at its end.
+            return b""

@@ -138,6 +138,44 @@ def test_every_line_is_answered_in_the_form_that_it_had(drive: Drive) -> None:
     assert len(answers) == 13
 
 
+@pytest.mark.parametrize("number", [b"NaN", b"-Infinity", b"1e999"])
+def test_no_answer_holds_a_number_that_json_has_not(drive: Drive, number: bytes) -> None:
+    """A driver in another language could not read the line, and a record would come back as another."""
+    answers = drive(
+        b'{"name": "memory_list", "id": %b}' % number, b'{"command": "record", "name": "x", "data": %b}' % number
+    )[1:]
+    assert [answer["result"]["code"] for answer in answers] == ["invalid_call"] * 2
+
+
+@pytest.mark.parametrize("name", [None, 7, ["x"]])
+def test_the_name_of_a_record_is_text(drive: Drive, name: object) -> None:
+    """It would be kept under a name that nobody gave."""
+    (answer,) = drive({"command": "record", "name": name, "data": 1})[1:]
+    assert (answer["done"], answer["code"]) == (False, "invalid_record")
+
+
+def test_a_reader_that_shares_a_pipe_which_does_not_block_gets_every_line(shell: Any) -> None:
+    """A terminal that another program has left so would end the run, or cut an answer in two."""
+    out, into = os.pipe()
+    os.set_blocking(into, False)
+    call = {"name": "memory_list", "id": "x" * 1_000_000}
+    with subprocess.Popen(
+        [*COMMAND, "run", "--run-id", "night"],
+        stdin=subprocess.PIPE,
+        stdout=into,
+        cwd=shell.folder,
+        env=shell.environment,
+    ) as running:
+        os.close(into)
+        assert running.stdin is not None
+        running.stdin.write(lines(call))
+        running.stdin.close()
+        with open(out, "rb") as reading:
+            answers = [json.loads(line) for line in reading]
+    assert running.returncode == 0
+    assert answers[1]["id"] == call["id"]
+
+
 def test_a_line_without_an_end_is_a_line(shell: Any) -> None:
     """The last one, of a driver that ends without it."""
     ran = shell("run", "--run-id", "night", "--no-index", stdin=json.dumps(WRITE).encode())
@@ -227,6 +265,56 @@ def test_a_run_that_is_stopped_can_be_resumed(
         assert running.wait(30) == code
     assert listed() == {"night": "cancelled"}
     assert drive(OVERWRITE, options=("--resume",))[1]["result"]["written"] is True
+
+
+def test_a_run_whose_reader_hangs_can_be_stopped(shell: Any) -> None:
+    """An operator's restart would have to kill it, and its authority with it."""
+    out, into = os.pipe()
+    with subprocess.Popen(
+        [*COMMAND, "run", "--run-id", "night"],
+        stdin=subprocess.PIPE,
+        stdout=into,
+        stderr=subprocess.DEVNULL,
+        cwd=shell.folder,
+        env=shell.environment,
+    ) as running:
+        os.close(into)
+        assert running.stdin is not None
+        running.stdin.write(lines({"name": "memory_list", "id": "x" * 1_000_000}))
+        running.stdin.flush()
+        # What is more than a pipe holds has begun to come: the rest of it waits to be read.
+        read = 0
+        while read < 10_000:
+            read += len(os.read(out, 1000))
+        running.terminate()
+        try:
+            assert running.wait(30) == 143
+        finally:
+            running.kill()
+    os.close(out)
+    assert b"\tcancelled\t" in shell("runs").out
+
+
+def test_a_run_whose_input_never_ends_can_be_stopped(shell: Any) -> None:
+    """It would heed neither Ctrl-C nor SIGTERM."""
+    with (
+        open("/dev/zero", "rb") as endless,
+        subprocess.Popen(
+            [*COMMAND, "run", "--run-id", "night"],
+            stdin=endless,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=shell.folder,
+            env=shell.environment,
+        ) as running,
+    ):
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        running.terminate()
+        try:
+            assert running.wait(30) == 143
+        finally:
+            running.kill()
 
 
 def test_a_journal_that_cannot_be_read_is_listed_as_such(shell: Any, tmp_path: Path) -> None:
