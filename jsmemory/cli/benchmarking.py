@@ -46,7 +46,9 @@ def measure(
     choice: Choice,
     rounds: Annotated[int, typer.Option(min=10, max=100_000, help="How often each call is timed.")] = 1000,
     size: Annotated[int, typer.Option(min=1, max=MAX_CONTENT_BYTES, help="Bytes of a content.")] = 4096,
-    entries: Annotated[int, typer.Option(min=1, max=MAX_ENTRIES, help="How many entries are listed.")] = MAX_ENTRIES,
+    entries: Annotated[
+        int, typer.Option(min=1, max=MAX_ENTRIES, help="How many entries are listed, and copied.")
+    ] = MAX_ENTRIES,
     entry_size: Annotated[
         int, typer.Option(min=1, max=MAX_CONTENT_BYTES, help="Bytes of the content of each.")
     ] = MAX_CONTENT_BYTES,
@@ -56,14 +58,15 @@ def measure(
 
     Store calls and raw requests take turns, so that the ratio holds on a noisy machine. A
     listing is held against the same consumer with bodies, that of a live view against one
-    request, a file against write, fsync and rename, a call of a memory tool against the store
-    call that it makes, and a journal of 100,000 records is replayed. Without a bucket it runs on
-    a server of its own. In a bucket it uses an unused prefix (--prefix, or a random one:
-    bench-...) and removes what it stored, also when it is stopped. A delete looks before it
-    removes, so it is two requests against one.
+    request, a copy of what is listed against reading and writing it, a file against write,
+    fsync and rename, a call of a memory tool against the store call that it makes, and a
+    journal of 100,000 records is replayed. Without a bucket it runs on a server of its own. In
+    a bucket it uses an unused prefix (--prefix, or a random one: bench-...) and removes what it
+    stored, also when it is stopped. A delete looks before it removes, so it is two requests
+    against one.
 
-    Killed with SIGKILL it can remove nothing. What is left lies under PREFIX-a to PREFIX-d, and
-    goes with: nats stream purge KV_BUCKET --subject='$KV.BUCKET.PREFIX-a.>' (then -b, -c, -d).
+    Killed with SIGKILL it can remove nothing. What is left lies under PREFIX-a to PREFIX-f, and
+    goes with: nats stream purge KV_BUCKET --subject='$KV.BUCKET.PREFIX-a.>' (then -b to -f).
     """
     prefix = f"bench-{secrets.token_hex(6)}" if choice.prefix is None else choice.prefix
     if not prefix:

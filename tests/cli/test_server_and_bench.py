@@ -12,7 +12,7 @@ import pytest
 
 from jsmemory.testing.servers import NatsServer, plain_client
 
-OPERATIONS = {"read", "update", "create", "delete", "list", "live_list", "file_create"}
+OPERATIONS = {"read", "update", "create", "delete", "list", "live_list", "copy", "file_create"}
 TOOLS = {"memory_list", "memory_read", "memory_write", "memory_overwrite", "memory_delete"}
 QUICK = ("--rounds", "10", "--entries", "20", "--entry-size", "100")
 

@@ -13,7 +13,7 @@ itself; `bucket` and `files` are the faces.
 
 from jsmemory.testing.measuring.bucket import BucketMeasured, measure_bucket
 from jsmemory.testing.measuring.comparing import MAX_LISTING_WIRE_BYTES, MUST_REACH, Comparison
-from jsmemory.testing.measuring.copying import MAX_COPY_RATIO, measure_copy
+from jsmemory.testing.measuring.copying import measure_copy
 from jsmemory.testing.measuring.files import measure_files
 from jsmemory.testing.measuring.listing import ListingComparison
 from jsmemory.testing.measuring.operations import Report
@@ -21,7 +21,6 @@ from jsmemory.testing.measuring.replaying import MAX_REPLAY_S, Replayed, measure
 from jsmemory.testing.measuring.tools import MAX_TOOL_RATIO, measure_tools
 
 __all__ = [
-    "MAX_COPY_RATIO",
     "MAX_LISTING_WIRE_BYTES",
     "MAX_REPLAY_S",
     "MAX_TOOL_RATIO",

@@ -13,7 +13,10 @@ from jsmemory.connecting import Connection
 from jsmemory.errors import BackendError, InvalidOptionsError
 from jsmemory.keys import Prefix
 from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRIES
+from jsmemory.store import Store
 from jsmemory.testing.measuring.comparing import Comparison
+from jsmemory.testing.measuring.copying import NAME as COPY
+from jsmemory.testing.measuring.copying import measure_copy
 from jsmemory.testing.measuring.listing import measure_listing
 from jsmemory.testing.measuring.operations import Operations, Report
 from jsmemory.testing.measuring.plain import Plain, translated
@@ -64,11 +67,11 @@ async def measure_bucket(
     Args:
         connection: Where; it stays open.
         bucket: A bucket that is fit for memory; other programs may use it meanwhile.
-        prefix: One token that nobody uses. What is measured is stored under ``<prefix>-a``,
-            ``-b``, ``-c`` and ``-d``, and removed afterwards.
+        prefix: One token that nobody uses. What is measured is stored under ``<prefix>-a`` to
+            ``<prefix>-f``, and removed afterwards.
         rounds: How often each operation and tool is timed.
         size: Bytes of a content that is read or written.
-        entries: How many entries are listed, at most 1,024.
+        entries: How many entries are listed, and copied, at most 1,024.
         entry_size: Bytes of the content of each.
         report: Told the operation and which part of it is done.
 
@@ -78,10 +81,10 @@ async def measure_bucket(
         SetupError: the bucket is missing or unfit.
         BackendError: it cannot be reached, or may not be described.
     """
-    tokens = tuple(f"{prefix}-{part}" for part in "abcd")
+    tokens = tuple(f"{prefix}-{part}" for part in "abcdef")
     for token in tokens:
         Prefix(token)
-    inside, beside, full, called = tokens
+    inside, beside, full, called, bare, copied = tokens
     store = await JetStreamStore.bind(connection, bucket, inside)
     client = connection.client if isinstance(connection, Connection) else connection
     api = getattr(connection, "jetstream_api_prefix", "$JS.API")
@@ -103,6 +106,7 @@ async def measure_bucket(
                 filled, plain, client, f"$KV.{bucket}.{full}.>", entries=entries, size=entry_size, report=report
             )
             live = await measure_view(filled, plain, f"{beside}.request", rounds=rounds, report=report)
+            copying = await _measure_copy(filled, cleaning, {"bare": bare, "copied": copied}, report)
             operations = Operations(store, plain, inside, beside, size=size, rounds=rounds)
             read = await operations.read(report)
             update = await operations.update(report)
@@ -112,12 +116,28 @@ async def measure_bucket(
             )
     server = client.connected_server_version
     return BucketMeasured(
-        {"read": read, "update": update, "create": create, "delete": delete, "list": listing, LIVE_LIST: live},
+        {
+            "read": read,
+            "update": update,
+            "create": create,
+            "delete": delete,
+            "list": listing,
+            LIVE_LIST: live,
+            COPY: copying,
+        },
         tools,
         f"{server.major}.{server.minor}.{server.patch}",
         int(stream["config"]["num_replicas"]),
         cleaning.is_clean,
     )
+
+
+async def _measure_copy(source: Store, cleaning: "_Cleaning", tokens: Mapping[str, str], report: Report) -> Comparison:
+    async def open_empty(name: str) -> Store:
+        await cleaning.clean(tokens[name])
+        return await cleaning.open(tokens[name])
+
+    return await measure_copy(source, open_empty, report=report)
 
 
 class _Cleaning:
@@ -138,9 +158,14 @@ class _Cleaning:
         finally:
             with anyio.move_on_after(_REMOVING_S, shield=True):
                 for token in self._tokens:
-                    await self._clean(token)
+                    await self.clean(token)
 
-    async def _clean(self, token: str) -> None:
+    async def open(self, token: str) -> Store:
+        """The store of a prefix."""
+        return await JetStreamStore.bind(self._connection, self._bucket, token)
+
+    async def clean(self, token: str) -> None:
+        """Remove what is in a prefix."""
         if self.is_clean:
             try:
                 await self._plain.purge(f"$KV.{self._bucket}.{token}.>")
@@ -149,6 +174,6 @@ class _Cleaning:
             else:
                 return
         # Not everybody may purge. Deletes are allowed, and leave their markers.
-        store = await JetStreamStore.bind(self._connection, self._bucket, token)
+        store = await self.open(token)
         for item in await store.list():
             await store.delete(item.key, scope=None)
