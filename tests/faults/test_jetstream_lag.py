@@ -152,3 +152,19 @@ async def test_a_listing_waits_for_descriptions_that_only_bodies_hold(
     await cluster_nc.request(f"$KV.{replicated_bucket}.p.theirs", b"---\ndescription: by hand\n---\n\nx", timeout=2)
     connection.answer_old(1)
     assert [(item.key, item.description) for item in await store.list()] == [("theirs", "by hand")]
+
+
+async def test_a_run_that_goes_on_elsewhere_is_not_refused_because_a_replica_lags(
+    cluster_nc: Client, replicated_bucket: str
+) -> None:
+    """What it wrote a moment ago, in another process, nobody has changed since."""
+    connection = LaggingConnection(cluster_nc)
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p")
+    other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+    run = Scope()
+    await other.create("k", "d", "first", scope=run)
+    await store.read("k", scope=None)
+    await other.update("k", "d", "second", scope=run)
+    connection.answer_old(3)
+    await store.update("k", "d", "third", scope=run)
+    assert (await other.read("k", scope=None)).content == "third"

@@ -147,6 +147,9 @@ class JetStreamBackend(Backend):
                 # Seen by another process; or by this one, which may not ask for the bucket. The
                 # value itself is asked for, and known by its write.
                 found = await self._reading.newest(name, deadline)
+                if found is None or found.sequence < sequence:
+                    # Less than was seen there: a replica that lags, or a number that is nobody's.
+                    found = await self._reading.newest(name, deadline, ask_leader=True)
                 if found is None or found.value is None or found.sequence != sequence:
                     raise StaleEntryError(key, "changed")
             if realm != self._keyspace.realm:

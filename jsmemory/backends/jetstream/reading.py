@@ -69,7 +69,7 @@ class Reading:
         # Until a denial says otherwise; it is as much as asked for with every write.
 
     async def newest(
-        self, name: str, deadline: Deadline, *, at_least: int = 0, confirm: bool = False
+        self, name: str, deadline: Deadline, *, at_least: int = 0, confirm: bool = False, ask_leader: bool = False
     ) -> Message | None:
         """
         The message that `name` holds, at the sequence of its mark or a later one.
@@ -80,6 +80,7 @@ class Reading:
             at_least: A sequence that the caller knows the key to have reached.
             confirm: Whether that there is no value has to be the leader's word: a replica that
                 lags says so of a value that was just stored.
+            ask_leader: Whether all of it has to be the leader's word, where the credentials allow to ask.
 
         Returns:
             The message, which may be a marker; None where there is none.
@@ -91,7 +92,7 @@ class Reading:
         """
         mark = self._marks.of(name)
         floor = max(at_least, mark.sequence)
-        from_leader = not self._allows_direct
+        from_leader = not self._allows_direct or (ask_leader and self._asks_leader)
         while True:
             try:
                 message = await (self._ask_leader if from_leader else self._ask_anyone)(name, deadline)
