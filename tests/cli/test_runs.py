@@ -280,11 +280,11 @@ def test_a_run_whose_reader_hangs_can_be_stopped(shell: Any) -> None:
     ) as running:
         os.close(into)
         assert running.stdin is not None
-        running.stdin.write(lines({"name": "memory_list", "id": "x" * 1_000_000}))
+        # Answers that are more than the pipe holds: when they have begun to come, the rest waits to be read.
+        running.stdin.write(lines(*[{"name": "x"}] * 3_000))
         running.stdin.flush()
-        # What is more than a pipe holds has begun to come: the rest of it waits to be read.
         read = 0
-        while read < 10_000:
+        while read < 20_000:
             read += len(os.read(out, 1000))
         running.terminate()
         try:
