@@ -17,6 +17,7 @@ from jsmemory.errors import (
     StaleEntryError,
 )
 from jsmemory.scope import Scope
+from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import make_bucket
 
@@ -231,3 +232,44 @@ async def test_a_snapshot_that_was_edited_revives_nothing(nc: Client, bucket: st
         with pytest.raises(StaleEntryError):
             await store.update(key, "d", "revived", scope=forged)
     assert await store.list() == ()
+
+
+async def test_an_edit_of_the_bucket_leaves_no_lost_answer_open(
+    nc: Client, bucket: str, lossy: LossyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator who grows the replicas, or raises a limit, has not made another bucket."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
+    store = await JetStreamStore.bind(lossy, bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "one", scope=scope)
+    lossy.lose("answer", f"$KV.{bucket}.p.k", then=lambda: edit(nc, bucket, max_msg_size=100_000))
+    await store.update("k", "d", "two", scope=scope)
+    await store.update("k", "d", "three", scope=scope)
+    assert (await store.read("k", scope=None)).content == "three"
+
+
+async def test_an_edit_of_the_bucket_takes_nothing_from_what_was_read(
+    cluster_nc: Client, replicated_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replica that lags could otherwise show a run the words that it has replaced."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
+    connection = LaggingConnection(cluster_nc)
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "first", scope=scope)
+    await store.read("k", scope=scope)
+    await store.update("k", "d", "second", scope=scope)
+    await edit(cluster_nc, replicated_bucket, max_msg_size=100_000)
+    connection.answer_old(1)
+    assert (await store.read("k", scope=scope)).content == "second"
+
+
+async def test_a_lost_write_to_a_bucket_that_became_unfit_is_not_refused(
+    nc: Client, bucket: str, lossy: LossyConnection
+) -> None:
+    """It may have landed: to say that the bucket is unfit would be heard as nothing written."""
+    store = await JetStreamStore.bind(lossy, bucket, "p")
+    await store.list()
+    lossy.lose("answer", f"$KV.{bucket}.p.k", then=lambda: edit(nc, bucket, max_age=3_600_000_000_000))
+    with pytest.raises(OutcomeUnknownError):
+        await store.create("k", "d", "c", scope=None)

@@ -53,7 +53,7 @@ class JetStreamBackend(Backend):
         self._asks_leader = preflight
         self._budget = budget
         self._one_examines = asyncio.Lock()
-        self._furnish(bound)
+        self._furnish(bound, Marks())
 
     @classmethod
     async def bind(
@@ -77,10 +77,10 @@ class JetStreamBackend(Backend):
         bound = await binding.bind(Deadline(bind_timeout))
         return cls(wire, bucket, Prefix(prefix), binding, bound, preflight=preflight, budget=budget)
 
-    def _furnish(self, bound: Bound) -> None:
-        """Set up everything that belongs to one incarnation of the bucket."""
+    def _furnish(self, bound: Bound, marks: Marks) -> None:
+        """Set up everything that depends on what is known of the bucket; `marks` are of this incarnation."""
         self._bound = bound
-        self._marks = Marks()
+        self._marks = marks
         self._listings = Listings(self._wire, self._bucket, self._prefix.token)
         self._reading = Reading(
             self._wire,
@@ -224,7 +224,7 @@ class JetStreamBackend(Backend):
             MadeAnew: it is not.
         """
         if self._binding.is_sure(seen_at):
-            if bound is not self._bound:
+            if bound.incarnation != self._bound.incarnation:
                 raise MadeAnew
             return True
         await self._examine(bound, deadline)
@@ -243,7 +243,7 @@ class JetStreamBackend(Backend):
             await self._examine(bound, deadline)
         elif certain:
             if bound is self._bound:
-                self._furnish(await self._binding.bind(deadline))
+                self._furnish(await self._binding.bind(deadline), Marks())
             raise MadeAnew
 
     async def _examine(self, bound: Bound, deadline: Deadline) -> None:
@@ -251,7 +251,7 @@ class JetStreamBackend(Backend):
         Examine the bucket, once for all verbs that ask for it at a time.
 
         Raises:
-            MadeAnew: it is not `bound` any more; everything known of it has been forgotten.
+            MadeAnew: it is another one than `bound`; everything known of that has been forgotten.
         """
         if not self._asks_leader:
             return
@@ -265,8 +265,10 @@ class JetStreamBackend(Backend):
                         "The bucket is gone.", "Ask its operator to make or restore it."
                     ) from None
                 if found != self._bound:
-                    self._furnish(found)
-        if bound is not self._bound:
+                    # An operator may also have edited it: then what was seen in it holds.
+                    is_same = found.incarnation == self._bound.incarnation
+                    self._furnish(found, self._marks if is_same else Marks())
+        if bound.incarnation != self._bound.incarnation:
             raise MadeAnew
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:

@@ -21,7 +21,7 @@ from jsmemory.backends.jetstream.messages import Message
 from jsmemory.backends.jetstream.publishing import Publishing
 from jsmemory.backends.jetstream.reading import Reading
 from jsmemory.backends.jetstream.wire import Wire
-from jsmemory.errors import BackendError, OutcomeUnknownError
+from jsmemory.errors import JsMemoryError, OutcomeUnknownError
 
 _MARKER_LIFE: Final = "1h"
 # How long a delete marker stays where the bucket lets it go: longer than any replica lags and
@@ -198,7 +198,7 @@ class Committing:
             if floor is None:
                 floor = await last_sequence(self._wire, f"$KV.{self._bucket}.{name}", None, deadline)
             current = await self._reading.newest(name, deadline, at_least=floor)
-        except BackendError:
+        except JsMemoryError:
             if may_have_landed:
                 raise OutcomeUnknownError(name) from None
             raise
@@ -227,7 +227,7 @@ class Committing:
         """Tell from the message that came right after `expected`, where the bucket keeps it."""
         try:
             next_one = await self._reading.first_after(name, expected, deadline)
-        except BackendError:
+        except JsMemoryError:
             next_one = None
         if next_one is not None and next_one.operation == headers[messages.OPERATION]:
             return Landed(next_one.sequence)

@@ -11,7 +11,7 @@ from typing import Final
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
-from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, OutcomeUnknownError
+from jsmemory.errors import AccessDeniedError, BackendUnavailableError, JsMemoryError, OutcomeUnknownError
 
 _FIRST_TRY: Final = 1.0
 _LONGEST_TRY: Final = 4.0
@@ -117,7 +117,7 @@ class Publishing:
     async def _ask_before_again(self, ask: Callable[[Deadline], Awaitable[None]]) -> None:
         try:
             await ask(self._deadline)
-        except BackendError:
+        except JsMemoryError:
             if self.may_have_landed:
                 raise OutcomeUnknownError(self._key) from None
             raise
