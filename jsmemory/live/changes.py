@@ -45,6 +45,7 @@ class Changes(AsyncIterator[Change]):
         self._told: dict[str, Known | None] = dict.fromkeys(sorted(self._present))
         self._stirred = asyncio.Event()
         self._is_over = False
+        self._raised: Exception | None = None
         picture.watch(self)
 
     def note(self, key: str, before: Known | None, now: Known | None) -> None:
@@ -65,9 +66,16 @@ class Changes(AsyncIterator[Change]):
             self._stirred.clear()
             for key in self._told:
                 return self._take(key)
-            self._picture.raise_if_lost()
+            self._raise_if_lost()
             await self._stirred.wait()
         raise StopAsyncIteration
+
+    def _raise_if_lost(self) -> None:
+        lost = self._picture.lost
+        # The same trouble once: whoever goes on after it waits for what becomes of it.
+        if lost is not None and (lost is not self._raised or lost is self._picture.failure):
+            self._raised = lost
+            raise lost
 
     async def aclose(self) -> None:
         """End the iteration, also for who waits in it."""

@@ -46,12 +46,13 @@ class Picture:
     Attributes:
         is_complete: Whether it was like the keyspace when the feed last looked.
         trouble: What keeps the feed from following just now; None while it follows.
+        failure: Why there is nothing more to follow.
     """
 
     def __init__(self) -> None:
         self.is_complete = False
         self.trouble: JsMemoryError | None = None
-        self._failure: Exception | None = None
+        self.failure: Exception | None = None
         self._known: dict[str, Known] = {}
         self._items: tuple[Item, ...] | None = None
         self._watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
@@ -145,22 +146,17 @@ class Picture:
 
     def fail(self, failure: Exception) -> None:
         """There is nothing more to follow."""
-        self._failure = failure
+        self.failure = failure
         self.is_complete = False
         self.move()
         self._wake()
 
-    def raise_if_lost(self) -> None:
-        """
-        Raise what waiting does not mend.
-
-        Raises:
-            JsMemoryError: the feed cannot follow, and will not before somebody acts.
-        """
-        if self._failure is not None:
-            raise self._failure
-        if self.trouble is not None and not self.trouble.retryable:
-            raise self.trouble
+    @property
+    def lost(self) -> Exception | None:
+        """What keeps the feed from following, where waiting does not mend it before somebody acts."""
+        if self.failure is None and self.trouble is not None and not self.trouble.retryable:
+            return self.trouble
+        return self.failure
 
     def _tell(self, key: str, before: Known | None, now: Known | None) -> None:
         self._items = None

@@ -106,7 +106,8 @@ class LiveView:
         try:
             async with asyncio.timeout(BEGIN_S):
                 while not self._picture.is_complete:
-                    self._picture.raise_if_lost()
+                    if self._picture.lost is not None:
+                        raise self._picture.lost
                     await self._picture.moved()
         except TimeoutError:
             raise self._picture.trouble or IncompleteListingError() from None

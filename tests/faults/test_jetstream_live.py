@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from jsmemory import (
     BackendError,
@@ -259,6 +260,46 @@ async def invite(nc: Client, guest: str) -> None:
     config = {"name": guest, "ack_policy": "none", "inactive_threshold": 10**12}
     made = json.dumps({"stream_name": "KV_crowded", "config": config}).encode()
     await nc.request(f"$JS.API.CONSUMER.CREATE.KV_crowded.{guest}", made, timeout=5)
+
+
+class Dropping(LossyConnection):
+    """A connection whose client cannot keep up, and drops a message: the next one of a subject."""
+
+    dropped: str | None = None
+
+    async def subscribe(self, subject: str, *, cb: Any) -> Any:
+        async def receive(message: Msg) -> None:
+            if message.subject == self.dropped:
+                self.dropped = None
+            else:
+                await cb(message)
+
+        return await super().subscribe(subject, cb=receive)
+
+
+@pytest.mark.parametrize("is_followed", [True, False], ids=["others follow", "the last one"])
+async def test_a_message_that_the_client_dropped_is_missed(
+    nc: Client, bucket: str, is_followed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry would be hidden until it changes again; the consumer's count, or its sign of life, tells."""
+    monkeypatch.setattr(jetstream_following, "_LOOKED_ANEW_EVERY", 1000.0)
+    dropping = Dropping(nc)
+    store = await JetStreamStore.bind(dropping, bucket, "p")
+    other = await JetStreamStore.bind(nc, bucket, "p")
+    for key in ("a", "b"):
+        await other.create(key, "d", "c", scope=None)
+    async with store.live() as view, mirrored(view) as mirror:
+        await mirror.agrees(view, other)
+        dropping.dropped = f"$KV.{bucket}.p.new"
+        await other.create("new", "d", "c", scope=None)
+        if is_followed:
+            await other.delete("a", scope=None)
+            await mirror.agrees(view, other)
+        await mirror.becomes(await other.list())
+        await mirror.agrees(view, other)
+    dropping.dropped = f"$KV.{bucket}.p.b"
+    async with store.live() as view:
+        assert await view.list() == await other.list()
 
 
 async def test_a_full_bucket_of_consumers_hides_nothing(nc: Client) -> None:
