@@ -13,6 +13,7 @@ from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.errors import EntryExistsError, JsMemoryError, StoreFullError
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
+from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import NatsCluster, NatsServer
 
 _RACERS = 16
@@ -133,3 +134,19 @@ async def test_a_full_store_is_still_rewritten_and_deleted_from(nc: Client, buck
     await store.update("k7", "d", "new", scope=scope)
     assert await store.delete("k7", scope=scope)
     assert len(await store.list()) == MAX_ENTRIES - 1
+
+
+async def test_in_a_busy_bucket_the_creates_that_wait_for_a_count_share_it(
+    store: JetStreamStore, lossy: LossyConnection, nc: Client, bucket: str
+) -> None:
+    """A fleet that writes a thousand notes a second would list its store once for each note that is new."""
+    await store.create("first", "d", "c", scope=None)
+    for number in range(900):
+        await nc.publish(f"$KV.{bucket}.others.k{number % 10}", b"busy")
+    await nc.flush()
+    # Its answer shows how far the bucket has come meanwhile.
+    await store.create("second", "d", "c", scope=None)
+    lossy.sent.clear()
+    await asyncio.gather(*(store.create(f"k{number}", "d", "c", scope=None) for number in range(20)))
+    assert sum(".CONSUMER.CREATE." in subject for subject in lossy.sent) == 1
+    assert sum(subject.startswith(f"$KV.{bucket}.p.k") for subject in lossy.sent) == 20

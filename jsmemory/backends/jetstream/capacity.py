@@ -110,7 +110,7 @@ class Places:
         if self._is_replicated:
             return await self._insert_ranked(name, record, capacity, deadline)
         while True:
-            if self._bound + self._under_way < capacity - _FAR:
+            if self._is_far_from(capacity):
                 sequence = await self._insert_far(name, record, capacity, deadline)
             else:
                 sequence = await self._insert_near(name, record, capacity, deadline)
@@ -197,6 +197,12 @@ class Places:
     async def _insert_near(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
         async with self._one_at_a_time:
             await self._make_sure(self._last_seen_at, deadline)
+            if len(self._taken) < capacity - _FAR:
+                # The limit is not near; so much was stored since the count that it could be. In a
+                # busy bucket that is always so, and another count has room for hundreds of creates.
+                await self._count(deadline, after=self._last)
+                if self._is_far_from(capacity):
+                    return None
             if name in self._taken or len(self._taken) >= capacity:
                 # The count is as old as the last listing; the place may have become free since.
                 await self._count(deadline)
@@ -216,6 +222,9 @@ class Places:
             self._last = self._counted_at = outcome.sequence
             self._last_seen_at = asyncio.get_running_loop().time()
             return outcome.sequence
+
+    def _is_far_from(self, capacity: int) -> bool:
+        return self._bound + self._under_way < capacity - _FAR
 
     @property
     def _bound(self) -> int:
