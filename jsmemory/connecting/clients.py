@@ -16,7 +16,7 @@ import anyio
 import nats.errors
 from nats.aio.client import Client, RawCredentials, Srv
 
-from jsmemory.connecting.headers import parse_headers
+from jsmemory.connecting.headers import parse_headers, write_headers
 from jsmemory.connecting.reasons import is_refusal, reason_of
 from jsmemory.connecting.requests import Requests
 from jsmemory.connecting.settings import INBOX, Settings
@@ -79,6 +79,20 @@ class SafeClient(Client):
     @staticmethod
     def _parse_header_lines(raw: bytes) -> dict[str, str]:
         return parse_headers(raw)
+
+    async def _send_publish(
+        self, subject: str, reply: str, payload: bytes, payload_size: int, headers: dict[str, Any] | None
+    ) -> None:
+        if not subject or headers is None:
+            await super()._send_publish(subject, reply, payload, payload_size, headers)
+            return
+        block = write_headers(headers)
+        command = f"HPUB {subject} {reply} {len(block)} {len(block) + payload_size}\r\n".encode()
+        self.stats["out_msgs"] += 1
+        self.stats["out_bytes"] += payload_size
+        await self._send_command(b"%b%b%b\r\n" % (command, block, payload))
+        if self._flush_queue is not None and self._flush_queue.empty():
+            await self._flush_pending()
 
     def _connect_command(self) -> bytes:
         # nats-py goes on in the clear with a tls:// address when the server, or whoever
