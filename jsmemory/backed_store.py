@@ -5,8 +5,9 @@ A call goes one way: the key is checked, the text becomes a Draft and then bytes
 driver commits them, and the scope learns what came of it.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from jsmemory import frontmatter
 from jsmemory.backend import Backend, Record
@@ -134,8 +135,7 @@ class BackedStore(Store):
         return _Authority(scope, self._backend.describe().realm, key)
 
 
-@dataclass(frozen=True, slots=True)
-class _Authority:
+class _Authority(Struct, frozen=True):
     """
     What one call may record about one key.
 

@@ -9,7 +9,9 @@ it neither scans, counts nor loads.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import Struct
 
 from jsmemory.entries import Item
 from jsmemory.live import Feed, Picture
@@ -32,8 +34,7 @@ class Keyspace:
     realm: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """
     A value on its way in.
 
@@ -42,16 +43,21 @@ class Record:
         description: The line that a scan will show, for drivers that can keep it beside the value.
     """
 
-    value: bytes = field(repr=False)
+    value: bytes
     description: str
 
+    def __repr__(self) -> str:
+        return f"<Record of {len(self.value)} bytes>"
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+
+class Stored(Struct, frozen=True):
     """A value on its way out, and the token that names it."""
 
-    value: bytes = field(repr=False)
+    value: bytes
     revision: str
+
+    def __repr__(self) -> str:
+        return f"<Stored of {len(self.value)} bytes, {self.revision}>"
 
 
 class Backend(ABC):

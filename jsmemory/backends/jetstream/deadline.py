@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from typing import Final
 
 _FIRST_PAUSE: Final = 0.02
@@ -17,13 +18,13 @@ class Deadline:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._end = asyncio.get_running_loop().time() + seconds
+        self._end = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE
 
     @property
     def remaining(self) -> float:
         """Seconds left; 0 or less when it has passed."""
-        return self._end - asyncio.get_running_loop().time()
+        return self._end - time.monotonic()
 
     @property
     def has_passed(self) -> bool:
@@ -31,7 +32,8 @@ class Deadline:
 
     def at_most(self, seconds: float) -> float:
         """A timeout for one request: `seconds`, or what is left, and never nothing."""
-        return max(0.001, min(seconds, self.remaining))
+        left = self._end - time.monotonic()
+        return seconds if seconds < left else max(0.001, left)
 
     async def pause(self) -> None:
         """Wait before the next try: longer each time, and never the same as the neighbours."""

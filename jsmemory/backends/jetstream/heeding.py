@@ -6,24 +6,32 @@ cancellation and returns the answer. A worker that is told to stop would go on.
 """
 
 import asyncio
+from typing import NoReturn
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
 
-def cancellations() -> int:
-    """How often the current task was told to stop; remember it before a wait."""
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()
+class Heed:
+    """Remembers, before a wait, how often the current task was told to stop."""
 
+    __slots__ = ("_before", "_task")
 
-async def heed_cancellation(before: int) -> None:
-    """
-    Stop, if the task was told to since `cancellations` gave `before` and the wait returned nevertheless.
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._before = 0 if self._task is None else self._task.cancelling()
 
-    Raises:
-        CancelledError: it was.
-    """
-    if cancellations() > before:
+    @property
+    def is_due(self) -> bool:
+        """Whether the task was told to since, and the wait returned nevertheless."""
+        return self._task is not None and self._task.cancelling() > self._before
+
+    async def stop(self) -> NoReturn:
+        """
+        Do as was told.
+
+        Raises:
+            CancelledError: always.
+        """
         # A scope of anyio tells its own cancellation by what is in the error, so it gives it anew.
         await checkpoint_if_cancelled()
         raise asyncio.CancelledError

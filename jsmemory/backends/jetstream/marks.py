@@ -1,14 +1,14 @@
 """What this process already knows of the bucket: the ground of the session guarantees."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from jsmemory.backends.jetstream.messages import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """
     The newest message of a key that this process has seen.
 
@@ -53,7 +53,8 @@ class Marks:
         if sequence >= self.of(key).sequence:
             now = asyncio.get_running_loop().time()
             self._by_key[key] = Mark(sequence, operation, is_value, now)
-        self.latest = max(self.latest, sequence)
+        if sequence > self.latest:
+            self.latest = sequence
 
     def drop(self, key: str) -> None:
         """The leader says that what was seen is gone without a trace."""

@@ -3,9 +3,8 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import msgspec
 from nats.aio.msg import Msg
@@ -46,7 +45,7 @@ def encode_description(description: str) -> str:
     """A description as a header value."""
     if description.isascii() and "%" not in description:
         return description
-    return _QUOTED.sub(lambda found: quote(found[0]), description)
+    return _QUOTED.sub(lambda found: "%" + found[0].encode().hex("%").upper(), description)
 
 
 def decode_description(value: str) -> str:
@@ -64,8 +63,7 @@ def fits(headers: Mapping[str, str], value: bytes, cap: int) -> bool:
     return frame + sum(len(name) + len(text) + len(": \r\n") for name, text in headers.items()) + len(value) <= cap
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """
     What a subject holds: a value, or a marker that there is none.
 
@@ -79,11 +77,14 @@ class Message:
     """
 
     sequence: int
-    value: bytes | None = field(repr=False)
+    value: bytes | None
     operation: str = ""
     previous: str = ""
     expected: int | None = None
     expected_within: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<Message at {self.sequence}>"
 
     @classmethod
     def of(cls, sequence: int, headers: Mapping[str, str], value: bytes, stored_at: str) -> "Message":

@@ -9,7 +9,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream.finishing import finish
-from jsmemory.backends.jetstream.heeding import cancellations, heed_cancellation
+from jsmemory.backends.jetstream.heeding import Heed
 from jsmemory.errors import BackendUnavailableError
 
 _PERMISSION_WORDS: Final = "permissions violation"
@@ -90,7 +90,7 @@ class Wire:
             Denied: the credentials lack the permission.
         """
         patience = self.patience(subject)
-        before = cancellations()
+        heed = Heed()
         try:
             answer = await self.connection.request(subject, payload, timeout, headers=headers)
         except nats.errors.ConnectionClosedError:
@@ -98,10 +98,12 @@ class Wire:
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
-            await heed_cancellation(before)
+            if heed.is_due:
+                await heed.stop()
             patience.raise_if_denied()
             raise NotAnswered from None
-        await heed_cancellation(before)
+        if heed.is_due:
+            await heed.stop()
         return answer
 
     async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
