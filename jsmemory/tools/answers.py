@@ -27,6 +27,7 @@ from typing import Any, Final
 import msgspec
 
 from jsmemory.entries import Entry, Item
+from jsmemory.limits import MAX_DESCRIPTION_LENGTH
 
 OK: Final = "ok"
 INVALID_CALL: Final = "invalid_call"
@@ -101,7 +102,7 @@ _LISTED, _READ, _WRITTEN, _DELETED = (verb.value for verb in (Verb.LISTED, Verb.
 
 def listed(items: Iterable[Item]) -> Answer:
     """All keys with their descriptions."""
-    memories = [{"key": _text(item.key), "description": _text(item.description)} for item in items]
+    memories = [{"key": _text(item.key), "description": line(item.description)} for item in items]
     return Answer(OK, {_LISTED: True, "memories": memories})
 
 
@@ -120,6 +121,16 @@ def written(key: str) -> Answer:
 def deleted(key: str) -> Answer:
     """The memory is gone, and it was this call that removed it."""
     return Answer(OK, {_DELETED: True, "key": key})
+
+
+def line(description: str) -> str:
+    """
+    A description to choose by, no longer than one that jsmemory writes.
+
+    Somebody else's may take up the whole of an entry: a listing of those would fill a model's
+    context many times over. A read gives all of it.
+    """
+    return _text(description)[:MAX_DESCRIPTION_LENGTH]
 
 
 def _text(value: str) -> str:

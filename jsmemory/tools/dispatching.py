@@ -39,41 +39,43 @@ class Call(msgspec.Struct, frozen=True):
     A call as it was taken apart.
 
     Attributes:
-        name: Of the tool that was called.
+        name: Of the tool that was called; None where it is no call of a known form.
         arguments: As they came.
-        result: Puts an answer into the form of whoever called.
+        result: Puts an answer into the form of whoever called. One that names no tool gets it
+            too, where it has an id: a provider takes no further turn without it.
     """
 
-    name: str
+    name: str | None
     arguments: object
     result: Callable[[Answer], Result]
 
 
-def unreadable() -> Result:
-    """The result of a call that is none; in the plain form, for want of an id."""
-    answer = failed(Verb.CALLED, INVALID_CALL, _UNREADABLE)
-    return {"name": None, "result": dict(answer.body), "is_error": True}
+def unreadable() -> Answer:
+    """The answer to what is no call."""
+    return failed(Verb.CALLED, INVALID_CALL, _UNREADABLE)
 
 
-def taken_apart(call: object) -> Call | None:
-    """Recognise a call by its form; None for what is no call."""
+def taken_apart(call: object) -> Call:
+    """Recognise a call by its form."""
     field = _fields_of(call)
     match field("type", None):
         case "tool_use":
-            return _anthropic(field)
+            taken = _anthropic(field)
         case "function":
-            return _openai_chat(field)
+            taken = _openai_chat(field)
         case "function_call":
-            return _openai_responses(field)
-        case None:
-            return _plain(call)
+            taken = _openai_responses(field)
+        case None if isinstance(call, Mapping):
+            # Only a mapping: many an object that is no call has a name.
+            taken = _plain(call, _name_in(call.get))
         case _:
-            return None
+            taken = None
+    return taken or _plain(call, None)
 
 
 def _anthropic(field: "_Fields") -> Call | None:
-    identity, name = field("id", None), field("name", None)
-    if not (isinstance(identity, str) and isinstance(name, str)):
+    identity = field("id", None)
+    if not isinstance(identity, str):
         return None
 
     def result(answer: Answer) -> Result:
@@ -84,42 +86,44 @@ def _anthropic(field: "_Fields") -> Call | None:
             "is_error": answer.is_error,
         }
 
-    return Call(name, field("input", _NONE), result)
+    return Call(_name_in(field), field("input", _NONE), result)
 
 
 def _openai_chat(field: "_Fields") -> Call | None:
     identity, function = field("id", None), _fields_of(field("function", None))
-    name = function("name", None)
-    if not (isinstance(identity, str) and isinstance(name, str)):
+    if not isinstance(identity, str):
         return None
     return Call(
-        name,
+        _name_in(function),
         function("arguments", _NONE),
         lambda answer: {"role": "tool", "tool_call_id": identity, "content": answer.text},
     )
 
 
 def _openai_responses(field: "_Fields") -> Call | None:
-    identity, name = field("call_id", None), field("name", None)
-    if not (isinstance(identity, str) and isinstance(name, str)):
+    identity = field("call_id", None)
+    if not isinstance(identity, str):
         return None
     return Call(
-        name,
+        _name_in(field),
         field("arguments", _NONE),
         lambda answer: {"type": "function_call_output", "call_id": identity, "output": answer.text},
     )
 
 
-def _plain(call: object) -> Call | None:
-    # Only a mapping: many an object that is no call has a name.
-    if not isinstance(call, Mapping) or not isinstance(name := call.get("name"), str):
-        return None
-    identity = {"id": call["id"]} if "id" in call else {}
+def _plain(call: object, name: str | None) -> Call:
+    fields = call if isinstance(call, Mapping) else _NONE
+    identity = {"id": fields["id"]} if "id" in fields else {}
 
     def result(answer: Answer) -> Result:
         return {**identity, "name": name, "result": dict(answer.body), "is_error": answer.is_error}
 
-    return Call(name, call.get("arguments", _NONE), result)
+    return Call(name, fields.get("arguments", _NONE), result)
+
+
+def _name_in(field: "_Fields") -> str | None:
+    name = field("name", None)
+    return name if isinstance(name, str) else None
 
 
 _Fields = Callable[[str, object], Any]

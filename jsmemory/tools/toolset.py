@@ -114,9 +114,9 @@ class MemoryTools:
             role ``tool``, a ``function_call_output``, or ``{"name", "result", "is_error"}``.
         """
         taken = dispatching.taken_apart(call)
-        if taken is None:
+        if taken.name is None:
             tell(self._hook, Trace("-", None, INVALID_CALL, 0.0))
-            return dispatching.unreadable()
+            return taken.result(dispatching.unreadable())
         return taken.result(await self.call(taken.name, taken.arguments))
 
     def system_note(self) -> str:

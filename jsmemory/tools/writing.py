@@ -54,10 +54,10 @@ async def _name_existing(store: Store, key: str) -> Answer:
     # not be able to replace it. Whatever goes wrong here, the refusal stands.
     try:
         description, _ = await store.read(key, scope=None)
-        description.encode()
+        shown = answers.line(description)
     except Exception as error:
         return refusals.existing(key, None, error)
-    return refusals.existing(key, description, None)
+    return refusals.existing(key, shown, None)
 
 
 async def _explain_stale(store: Store, key: str, stale: StaleEntryError) -> Answer:

@@ -180,10 +180,6 @@ async def test_an_unknown_tool_is_answered_with_those_that_there_are(
         {"name": ["memory_list"]},
         {"type": "tool_use", "name": "memory_list", "input": {}},
         {"type": "tool_use", "id": 7, "name": "memory_list", "input": {}},
-        {"type": "tool_use", "id": "1", "input": {}},
-        {"type": "function", "id": "1"},
-        {"type": "function", "id": "1", "function": None},
-        {"type": "function", "id": "1", "function": "memory_list"},
         {"type": "function_call", "name": "memory_list", "arguments": "{}"},
         {"type": "custom", "id": "1", "name": "memory_list"},
         {"type": ["tool_use"]},
@@ -201,6 +197,33 @@ async def test_what_is_no_call_gets_a_result_that_says_so(
     assert result["is_error"] is True
     assert result["result"]["code"] == "invalid_call"
     assert result["result"]["called"] is False
+    assert [trace.code for trace in traces] == ["invalid_call"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ({"type": "tool_use", "id": "1", "input": {}}, {"tool_use_id": "1", "is_error": True}),
+        ({"type": "tool_use", "id": "1", "name": None}, {"type": "tool_result", "tool_use_id": "1"}),
+        ({"type": "function", "id": "1"}, {"role": "tool", "tool_call_id": "1"}),
+        ({"type": "function", "id": "1", "function": None}, {"tool_call_id": "1"}),
+        ({"type": "function", "id": "1", "function": "memory_list"}, {"tool_call_id": "1"}),
+        ({"type": "function", "id": "1", "function": {"name": None, "arguments": "{}"}}, {"tool_call_id": "1"}),
+        ({"type": "function_call", "call_id": "1", "name": 7}, {"type": "function_call_output", "call_id": "1"}),
+        ({"id": 1, "name": None}, {"id": 1, "name": None, "is_error": True}),
+        ({"id": 1, "type": "custom", "name": "memory_list"}, {"id": 1, "name": None, "is_error": True}),
+    ],
+    ids=lambda each: repr(each)[:60],
+)
+async def test_a_call_that_names_no_tool_gets_its_result_by_its_id(
+    mounted: MemoryTools, traces: list[Trace], call: dict[str, object], expected: dict[str, object]
+) -> None:
+    """A provider takes no further turn while a call of its model has no result: the conversation would be stuck."""
+    result = await mounted.dispatch(call)
+    assert result | expected == result
+    text = result.get("content") or result.get("output")
+    body = json.loads(text) if text else result["result"]
+    assert (body["called"], body["code"]) == (False, "invalid_call")
     assert [trace.code for trace in traces] == ["invalid_call"]
 
 

@@ -1,11 +1,12 @@
 """memory_read, memory_write and memory_delete on every backend: who may overwrite what."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jsmemory import Entry, InProcessStore, MemoryTools, Scope, Store
+from jsmemory import Entry, FileStore, InProcessStore, MemoryTools, Scope, Store
 from jsmemory.layers.wrapping import WrappingStore
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.tools import Answer
@@ -55,6 +56,16 @@ async def test_an_existing_key_is_named_by_its_description_and_stays_as_it_was(
     assert "secret body" not in answer.text
     assert not answer.is_error
     assert tuple(await store.read("build", scope=None)) == ("theirs: how to build", "secret body")
+
+
+async def test_no_description_of_somebody_else_fills_the_context_of_a_model(tmp_path: Path) -> None:
+    """A thousand entries whose header is all there is to them would be sixty megabytes of an answer."""
+    tools = MemoryTools(await FileStore.open(tmp_path), Scope())
+    (tmp_path / "build.md").write_text(f"---\ndescription: {'x' * 60_000}\n---\n\nbody")
+    (memory,) = (await tools.call("memory_list", {})).body["memories"]
+    refused = await write(tools)
+    assert memory["description"] == refused.body["existing_description"] == "x" * 500
+    assert (await tools.call("memory_read", {"key": "build"})).body["description"] == "x" * 60_000
 
 
 async def test_the_refusal_that_names_a_memory_does_not_authorise_to_replace_it(
