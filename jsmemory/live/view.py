@@ -10,8 +10,8 @@ from jsmemory.live.changes import Changes
 from jsmemory.live.feed import Feed
 from jsmemory.live.picture import Picture
 
-BEGIN_S: Final = 15.0
-"""Seconds that the first look may take: as long as a listing of a store in trouble."""
+BEGIN_S: Final = 20.0
+"""Seconds that the first look may take: it outlasts an election in which votes split, as a bind does."""
 
 
 class LiveView:

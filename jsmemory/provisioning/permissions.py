@@ -37,7 +37,7 @@ MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 2,
 """
 Of the account of one memory: its bucket, and the stream of a journal. A full store has some
 75 MB, and three replicas of that count three times. Servers set the space aside, so it is not
-much more. A listing takes a consumer.
+much more. A listing takes a consumer, and a process with a live view keeps one.
 """
 
 

@@ -12,6 +12,7 @@ from nats.aio.client import Client
 
 from jsmemory import limits
 from jsmemory.backends.jetstream.recipe import BucketRecipe
+from jsmemory.live import MAX_KNOWN
 from jsmemory.opening import Configuration
 from jsmemory.testing.servers import NatsServer, make_bucket
 
@@ -100,6 +101,7 @@ def test_the_line_that_makes_a_bucket_is_the_one_that_the_code_prints() -> None:
         ("| content | {:,} bytes", limits.MAX_CONTENT_BYTES),
         ("| entries of a store | {:,} |", limits.MAX_ENTRIES),
         ("| stored value | {:,} bytes", limits.MAX_ENTRY_BYTES),
+        ("| entries of a live view | {:,}", MAX_KNOWN),
     ],
 )
 def test_the_limits_are_those_of_the_code(words: str, value: int) -> None:

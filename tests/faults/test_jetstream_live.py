@@ -358,6 +358,19 @@ async def test_what_expires_with_a_marker_is_gone_at_once(nc: Client) -> None:
         await mirror.agrees(view, other)
 
 
+@pytest.mark.parametrize("operation", ["DEL", "PURGE"])
+async def test_what_another_program_deletes_is_gone(nc: Client, bucket: str, operation: str) -> None:
+    """As `nats kv del` and `nats kv purge` do it: by a marker of their own."""
+    async with two_stores(nc, bucket) as (store, other), store.live() as view, mirrored(view) as mirror:
+        for key in ("a", "b"):
+            await other.create(key, "d", "c", scope=None)
+        await mirror.agrees(view, other)
+        headers = {"KV-Operation": operation} | ({"Nats-Rollup": "sub"} if operation == "PURGE" else {})
+        await nc.request(f"$KV.{bucket}.p.a", b"", timeout=5, headers=headers)
+        await mirror.agrees(view, other)
+        assert (mirror.told[-1].kind, mirror.told[-1].key) == ("deleted", "a")
+
+
 async def test_what_an_operator_purges_is_seen_to_be_gone(nc: Client, bucket: str) -> None:
     """A purge leaves no message. Where it took the newest one, the leader's answer gives it away."""
     async with two_stores(nc, bucket) as (store, other), store.live() as view, mirrored(view) as mirror:

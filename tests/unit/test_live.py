@@ -93,6 +93,23 @@ async def test_a_picture_takes_no_more_than_it_can_keep(monkeypatch: pytest.Monk
     assert [change.key for change in await told(changes)] == ["a"]
 
 
+@pytest.mark.parametrize("layers", [0, 1], ids=["with a feed", "without"])
+async def test_more_than_a_view_keeps_is_listed_all_the_same(monkeypatch: pytest.MonkeyPatch, layers: int) -> None:
+    """Neither an error nor a part of it: what the view does not keep, the store lists."""
+    monkeypatch.setattr(picture_of_a_store, "MAX_KNOWN", 3)
+    inner = InProcessStore()
+    store: Store = Failing(inner) if layers else inner
+    async with store.live() as opened:
+        for key in "abcd":
+            await inner.create(key, "d", "c", scope=None)
+            assert await opened.list() == await inner.list()
+        assert isinstance(opened.trouble, TooManyEntriesError)
+        await inner.delete("a", scope=None)
+        await inner.delete("b", scope=None)
+        assert await opened.list() == await inner.list()
+        assert opened.trouble is None
+
+
 # -- A store without a feed -----------------------------------------------------------------
 
 
