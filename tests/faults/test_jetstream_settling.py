@@ -1,6 +1,7 @@
 """Faults 1 to 4 and 8 on JetStream: what a write says after its acknowledgement was lost."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 from nats.aio.client import Client
@@ -120,12 +121,14 @@ async def test_a_lost_delete_that_somebody_overtook_answers_false(
     assert await store.delete("k", scope=None) is False
 
 
-@pytest.fixture
-async def with_history(nc: Client, lossy: LossyConnection) -> tuple[JetStreamStore, JetStreamStore]:
+@pytest.fixture(params=[True, False], ids=["examines", "may not examine"])
+async def with_history(
+    nc: Client, lossy: LossyConnection, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[JetStreamStore, JetStreamStore]]:
     """Two stores on a bucket that keeps the values before; the first one loses what it is told to."""
     await make_bucket(nc, "kept", max_msgs_per_subject=64)
     yield (
-        await JetStreamStore.bind(lossy, "kept", "p", write_budget=3),
+        await JetStreamStore.bind(lossy, "kept", "p", preflight=request.param, write_budget=5),
         await JetStreamStore.bind(nc, "kept", "p"),
     )
     await nc.request("$JS.API.STREAM.DELETE.KV_kept", b"", timeout=5)

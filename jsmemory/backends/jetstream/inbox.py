@@ -54,6 +54,17 @@ class Row(msgspec.Struct, frozen=True):
     stored_at: str
 
 
+def sequence_of(message: Msg) -> int:
+    """The stream sequence of a message that a consumer has delivered."""
+    tokens = message.reply.split(".")
+    return int(tokens[_sequence_at(tokens)])
+
+
+def _sequence_at(tokens: list[str]) -> int:
+    # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
+    return 5 if len(tokens) == 9 else 7
+
+
 class Inbox:
     """
     Takes in what one consumer delivers, in its order and without a gap.
@@ -89,9 +100,8 @@ class Inbox:
                 self._has_gap = True
             self._stirred.set()
             return
-        # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
         tokens = message.reply.split(".")
-        begin = 5 if len(tokens) == 9 else 7
+        begin = _sequence_at(tokens)
         description = headers.get(messages.DESCRIPTION)
         self._take(
             message.subject[self._root_length :],

@@ -12,6 +12,7 @@ import msgspec
 
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.history import first_delivered
 from jsmemory.backends.jetstream.leader import last_sequence, last_sequence_for_reader
 from jsmemory.backends.jetstream.marks import UNSEEN, Mark, Marks
 from jsmemory.backends.jetstream.messages import Message
@@ -133,19 +134,19 @@ class Reading:
 
     async def first_after(self, name: str, sequence: int, deadline: Deadline) -> Message | None:
         """
-        The first message of `name` after a sequence that the bucket still keeps.
+        The first message of `name` after a sequence that the bucket still keeps; its value may be left out.
 
-        None where there is none, and for who may not ask the leader.
+        None where there is none, or the credentials may not ask.
 
         Raises:
-            BackendUnavailableError: not to be had in time.
+            BackendError: not to be had in time.
         """
-        if not self._asks_leader:
-            return None
-        asked = {"seq": sequence + 1, "next_by_subj": f"$KV.{self._bucket}.{name}"}
+        subject = f"$KV.{self._bucket}.{name}"
         while True:
             try:
-                return await self._get_from_leader(asked, deadline)
+                if not self._asks_leader:
+                    return await first_delivered(self._wire, f"KV_{self._bucket}", subject, sequence, deadline)
+                return await self._get_from_leader({"seq": sequence + 1, "next_by_subj": subject}, deadline)
             except Denied:
                 return None
             except (NotDelivered, NotAnswered):
