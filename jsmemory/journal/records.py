@@ -135,7 +135,7 @@ def host(name: str, data: object) -> Record:
         data: Plain data that JSON carries.
 
     Raises:
-        InvalidRecordError: it cannot be written as JSON, or is over 1,000,000 bytes.
+        InvalidRecordError: it would not come back as it is, or is over 1,000,000 bytes.
     """
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise InvalidRecordError("has no name that fits", f"Give it one of 1 to {MAX_NAME_LENGTH} characters.")
@@ -223,4 +223,7 @@ def _raw(data: object) -> msgspec.Raw:
 
 
 def _not_json() -> InvalidRecordError:
-    return InvalidRecordError("cannot be written as JSON", "Give plain data: texts, numbers, lists and mappings.")
+    return InvalidRecordError(
+        "cannot be written as JSON that everybody reads back",
+        "Give plain data: texts, finite numbers, lists and mappings, some hundred levels deep at most.",
+    )
