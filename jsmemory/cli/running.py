@@ -52,7 +52,7 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
         from jsmemory.cli.application import command
 
-        answer = command()(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
+        answer = command(arguments)(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
     except JsMemoryError as error:
         _report(error.code, str(error), retryable=error.retryable, as_json=as_json)
         return code_of(error)

@@ -159,6 +159,7 @@ def test_no_module_is_longer_than_a_few_screens() -> None:
         ("from jsmemory.testing import servers", {"typer", "rich", "pytest", "_pytest"}),
         ("from jsmemory import FileStore", {"nats", "typer", "rich", "pytest"}),
         ("from jsmemory import JetStreamStore", {"typer", "rich", "pytest"}),
+        ("from jsmemory.cli.application import command; command(['list'])", {"nats", "pytest"}),
     ],
 )
 def test_an_import_brings_only_what_it_needs(statement: str, unwanted: set[str]) -> None:

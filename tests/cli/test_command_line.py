@@ -59,6 +59,23 @@ def test_the_verbs_are_those_that_are_promised() -> None:
     assert tuple(name for name, _ in commands() if name) == VERBS
 
 
+@pytest.mark.parametrize(
+    ("arguments", "ready"),
+    [
+        (["list"], {"list"}),
+        (["list", "--help"], {"list"}),
+        (["--bucket", "list", "read", "k"], {"list", "read"}),
+        (["--help"], None),
+        (["-h", "list"], None),
+        (["lst"], None),
+        (["--version"], None),
+    ],
+)
+def test_a_verb_does_not_wait_for_the_others_and_none_is_hidden(arguments: list[str], ready: set[str] | None) -> None:
+    """A script that calls it a thousand times pays for each verb that is made ready; a help that lacks one lies."""
+    assert set(application.command(arguments).commands) == (ready or set(application.command().commands))
+
+
 @pytest.mark.parametrize(("name", "command"), [*commands()])
 def test_every_command_answers_in_json_and_explains_itself(name: str, command: Any) -> None:
     """A program needs --json, a person a help text for every word that can be typed."""
