@@ -345,9 +345,10 @@ async def test_what_expires_with_a_marker_is_gone_at_once(nc: Client) -> None:
     async with two_stores(nc, "expiring") as (store, other), store.live() as view, mirrored(view) as mirror:
         await nc.request("$KV.expiring.p.theirs", b"text", timeout=5, headers={"Nats-TTL": "1s"})
         await other.create("ours", "d", "c", scope=None)
-        await mirror.becomes((Item("ours", "d"), Item("theirs", "")))
         await mirror.becomes((Item("ours", "d"),))
         await mirror.agrees(view, other)
+        told = [change.kind for change in mirror.told if change.key == "theirs"]
+        assert told in (["created", "deleted"], []), "on a busy machine it may have come and gone untold"
         # And then the marker goes as well: the leader names an older message as the last one.
         async with asyncio.timeout(LONGEST_S):
             while (await api(nc, "STREAM.INFO.KV_expiring"))["state"]["messages"] > 1:

@@ -286,11 +286,8 @@ class JetStreamBackend(Backend):
             else:
                 items.append(Item(key, row.description))
         self._places.learn(taken, listing.last, known_before)
-        if foreign:
-            sequences = [(name, listing.rows[name].sequence) for name in foreign]
-            found = await self._describe(sequences, deadline)
-            items += [Item(foreign[name], description) for name, description in found.items()]
-        return items
+        found = await self._describe({name: listing.rows[name].sequence for name in foreign}, deadline)
+        return items + [Item(foreign[name], description) for name, description in found.items()]
 
-    async def _describe(self, foreign: list[tuple[str, int]], deadline: Deadline) -> dict[str, str]:
+    async def _describe(self, foreign: dict[str, int], deadline: Deadline) -> dict[str, str]:
         return await describe(self._reading, foreign, deadline)

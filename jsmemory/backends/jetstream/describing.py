@@ -1,6 +1,6 @@
 """Descriptions of values that other programs wrote: in the bodies, and nowhere else."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final
 
 import anyio
@@ -15,7 +15,7 @@ _AT_ONCE: Final = 32
 # Bodies that are fetched side by side.
 
 
-async def describe(reading: Reading, foreign: Iterable[tuple[str, int]], deadline: Deadline) -> dict[str, str]:
+async def describe(reading: Reading, foreign: Mapping[str, int], deadline: Deadline) -> dict[str, str]:
     """
     Read descriptions out of bodies.
 
@@ -32,6 +32,8 @@ async def describe(reading: Reading, foreign: Iterable[tuple[str, int]], deadlin
         MadeAnew: the bucket is another one.
     """
     found: dict[str, str] = {}
+    if not foreign:
+        return found
     some_at_once = anyio.CapacityLimiter(_AT_ONCE)
 
     async def fetch(name: str, sequence: int) -> None:
@@ -42,7 +44,7 @@ async def describe(reading: Reading, foreign: Iterable[tuple[str, int]], deadlin
 
     try:
         async with anyio.create_task_group() as tasks:
-            for name, sequence in foreign:
+            for name, sequence in foreign.items():
                 tasks.start_soon(fetch, name, sequence)
     except* (BackendError, MadeAnew) as group:
         raise group.exceptions[0] from None

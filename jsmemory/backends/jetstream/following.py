@@ -58,7 +58,7 @@ class Following(Feed):
         prefix: Prefix,
         *,
         listings: Callable[[], Listings],
-        describe: Callable[[list[tuple[str, int]], Deadline], Awaitable[dict[str, str]]],
+        describe: Callable[[dict[str, int], Deadline], Awaitable[dict[str, str]]],
         examine: Callable[[Deadline], Awaitable[None]],
         budget: float,
     ) -> None:
@@ -182,11 +182,10 @@ class Following(Feed):
                 # In its place among the others, until it is described.
                 known[key] = None
                 foreign[name] = key
-        if foreign:
-            sequences = [(name, rows[name].sequence) for name in foreign]
-            for name, description in (await self._describe(sequences, deadline)).items():
-                key, row = foreign[name], rows[name]
-                known[key] = Known(Item(key, description), str(row.sequence), row.stored_at)
+        found = await self._describe({name: rows[name].sequence for name in foreign}, deadline)
+        for name, description in found.items():
+            key, row = foreign[name], rows[name]
+            known[key] = Known(Item(key, description), str(row.sequence), row.stored_at)
         return known
 
 
