@@ -273,3 +273,25 @@ async def test_a_lost_write_to_a_bucket_that_became_unfit_is_not_refused(
     lossy.lose("answer", f"$KV.{bucket}.p.k", then=lambda: edit(nc, bucket, max_age=3_600_000_000_000))
     with pytest.raises(OutcomeUnknownError):
         await store.create("k", "d", "c", scope=None)
+
+
+async def test_a_lost_create_in_a_bucket_that_was_made_anew_is_not_held_against_the_old_one(
+    nc: Client, bucket: str, lossy: LossyConnection
+) -> None:
+    """Who may not examine the bucket knows sequences of the old one, which are higher: its own write is not refused."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=False)
+    for number in range(9):
+        await store.create(f"k{number}", "d", "c", scope=None)
+    await make_anew(nc, bucket)
+    other = await JetStreamStore.bind(nc, bucket, "p")
+    await other.list()
+
+    async def go_on() -> None:
+        scope = Scope()
+        await other.create("more", "d", "c", scope=None)
+        await other.read("k", scope=scope)
+        await other.update("k", "d", "after reading mine", scope=scope)
+
+    lossy.lose("answer", f"$KV.{bucket}.p.k", times=1, then=go_on)
+    await store.create("k", "d", "mine", scope=None)
+    assert (await other.read("k", scope=None)).content == "after reading mine"

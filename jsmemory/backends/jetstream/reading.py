@@ -46,6 +46,9 @@ class Reading:
         is_replicated: Whether an answer may come from a replica that lags.
         allows_direct: Whether the bucket serves direct gets.
         doubt: Called when nobody serves the bucket, or one that cannot lag shows less than is known.
+
+    Attributes:
+        asks_leader: As given.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class Reading:
         self._wire = wire
         self._bucket = bucket
         self._marks = marks
-        self._asks_leader = asks_leader
+        self.asks_leader = asks_leader
         self._is_replicated = is_replicated
         self._allows_direct = allows_direct
         self._doubt = doubt
@@ -93,7 +96,7 @@ class Reading:
         """
         mark = self._marks.of(name)
         floor = max(at_least, mark.sequence)
-        from_leader = not self._allows_direct or (ask_leader and self._asks_leader)
+        from_leader = not self._allows_direct or (ask_leader and self.asks_leader)
         while True:
             try:
                 message = await (self._ask_leader if from_leader else self._ask_anyone)(name, deadline)
@@ -102,7 +105,7 @@ class Reading:
             except NotDelivered:
                 # Nobody serves the bucket: it has no leader just now, or it is gone.
                 await self._doubt(deadline)
-                from_leader = from_leader or self._asks_leader
+                from_leader = from_leader or self.asks_leader
             except NotAnswered:
                 pass
             else:
@@ -119,10 +122,10 @@ class Reading:
                         await self._doubt(deadline)
                     if message is None:
                         return None
-                if self._asks_leader and not from_leader:
+                if self.asks_leader and not from_leader:
                     from_leader = True
                     continue
-                if not self._asks_leader and self._is_replicated:
+                if not self.asks_leader and self._is_replicated:
                     said = await self._floor_of_leader(name, mark, deadline)
                     if said is None and (message is None or message.sequence >= floor) and mark is UNSEEN:
                         # Who may not ask the leader has to do with what anyone says.
@@ -144,7 +147,7 @@ class Reading:
         subject = f"$KV.{self._bucket}.{name}"
         while True:
             try:
-                if not self._asks_leader:
+                if not self.asks_leader:
                     return await first_delivered(self._wire, f"KV_{self._bucket}", subject, sequence, deadline)
                 return await self._get_from_leader({"seq": sequence + 1, "next_by_subj": subject}, deadline)
             except Denied:
