@@ -54,9 +54,9 @@ async def test_a_stored_header_is_not_taken_for_the_servers_word(
     connection: Connection, nats_server: NatsServer
 ) -> None:
     """Whoever may write one key could have it look as if the whole bucket were gone."""
-    await make_bucket(nats_server.url, "planted")
-    await connection.request("$KV.planted.key", b"", LONG_S, headers={"Status": "503"})
-    answer = await connection.request("$JS.API.DIRECT.GET.KV_planted.$KV.planted.key", b"", LONG_S)
+    await make_bucket(nats_server.url, "requests-planted")
+    await connection.request("$KV.requests-planted.key", b"", LONG_S, headers={"Status": "503"})
+    answer = await connection.request("$JS.API.DIRECT.GET.KV_requests-planted.$KV.requests-planted.key", b"", LONG_S)
     assert answer.headers is not None
     assert answer.headers["Nats-Sequence"] == "1"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -52,7 +53,7 @@ class JetStreamBackend(Backend):
         self._binding = binding
         self._asks_leader = preflight
         self._budget = budget
-        self._one_examines = asyncio.Lock()
+        self._examining: asyncio.Event | None = None
         self._furnish(bound, Marks())
 
     @classmethod
@@ -196,7 +197,8 @@ class JetStreamBackend(Backend):
         deadline = Deadline(self._budget)
         while True:
             try:
-                await self._examine_if_due(deadline)
+                if self._binding.is_due:
+                    await self._examine(self._bound, deadline)
                 return await verb(deadline)
             except MadeAnew:
                 continue
@@ -215,7 +217,7 @@ class JetStreamBackend(Backend):
 
     async def _make_sure(self, bound: Bound, seen_at: float, deadline: Deadline) -> bool:
         """
-        Make sure that a sequence of `bound`, seen at a time of the event loop, is one of the bucket as it is.
+        Make sure that a sequence of `bound`, seen at a monotonic time, is one of the bucket as it is.
 
         Returns:
             False where the credentials may not ask, and it was seen too long ago to go without.
@@ -255,21 +257,29 @@ class JetStreamBackend(Backend):
         """
         if not self._asks_leader:
             return
-        asked_at = asyncio.get_running_loop().time()
-        async with self._one_examines:
-            if not self._binding.is_examined_since(asked_at):
-                try:
-                    found = await self._binding.examine(deadline)
-                except BucketNotFoundError:
-                    raise BackendUnavailableError(
-                        "The bucket is gone.", "Ask its operator to make or restore it."
-                    ) from None
-                if found != self._bound:
-                    # An operator may also have edited it: then what was seen in it holds.
-                    is_same = found.incarnation == self._bound.incarnation
-                    self._furnish(found, self._marks if is_same else Marks())
+        asked_at = time.monotonic()
+        while not self._binding.is_examined_since(asked_at):
+            if self._examining is None:
+                await self._examine_for_all(deadline)
+                break
+            await self._examining.wait()
         if bound.incarnation != self._bound.incarnation:
             raise MadeAnew
+
+    async def _examine_for_all(self, deadline: Deadline) -> None:
+        # Those who wait go on at the same time; a lock would be handed from one to the next.
+        self._examining = asyncio.Event()
+        try:
+            found = await self._binding.examine(deadline)
+        except BucketNotFoundError:
+            raise BackendUnavailableError("The bucket is gone.", "Ask its operator to make or restore it.") from None
+        finally:
+            self._examining.set()
+            self._examining = None
+        if found != self._bound:
+            # An operator may also have edited it: then what was seen in it holds.
+            is_same = found.incarnation == self._bound.incarnation
+            self._furnish(found, self._marks if is_same else Marks())
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
         known_before = self._marks.latest

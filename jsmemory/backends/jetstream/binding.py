@@ -6,8 +6,8 @@ is examined again every few seconds of use, since an operator can set a TTL, and
 a bucket and make it anew, long after the bind.
 """
 
-import asyncio
 import secrets
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -98,20 +98,21 @@ class Binding:
     @property
     def is_due(self) -> bool:
         """Whether the last examination is too old to rely on."""
-        return self._preflight and asyncio.get_running_loop().time() - self._examined_at > _EXAMINED_FOR
+        return self._preflight and time.monotonic() - self._examined_at > _EXAMINED_FOR
 
     def is_sure(self, seen_at: float) -> bool:
         """
-        Whether a sequence seen at a time of the event loop can only be one of this bucket.
+        Whether a sequence seen at a monotonic time can only be one of this bucket.
 
         The server checks a sequence, and a bucket that was made anew counts from 1 again: an
         old number could match a value that nobody has seen.
         """
-        return asyncio.get_running_loop().time() - max(seen_at, self._examined_at) <= _SURE_FOR
+        earliest = time.monotonic() - _SURE_FOR
+        return seen_at >= earliest or self._examined_at >= earliest
 
-    def is_examined_since(self, time: float) -> bool:
-        """Whether somebody has examined the bucket after a time of the event loop."""
-        return self._examined_at >= time
+    def is_examined_since(self, moment: float) -> bool:
+        """Whether somebody has examined the bucket after a monotonic time."""
+        return self._examined_at >= moment
 
     def suspect(self) -> None:
         """Something did not fit: examine before the next use."""
@@ -119,7 +120,7 @@ class Binding:
 
     async def examine(self, deadline: Deadline) -> Bound:
         """Examine the bucket as it is now; raises what `bind` does."""
-        asked_at = asyncio.get_running_loop().time()
+        asked_at = time.monotonic()
         raw = await self._ask(f"STREAM.INFO.KV_{self._bucket}", deadline)
         try:
             facts = StreamFacts.of(raw)

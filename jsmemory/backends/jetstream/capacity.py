@@ -17,6 +17,7 @@ came last give way. All of them see the same order, so exactly as many stay as f
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -220,7 +221,7 @@ class Places:
                 return None
             self._taken.add(name)
             self._last = self._counted_at = outcome.sequence
-            self._last_seen_at = asyncio.get_running_loop().time()
+            self._last_seen_at = time.monotonic()
             return outcome.sequence
 
     def _is_far_from(self, capacity: int) -> bool:
@@ -253,7 +254,7 @@ class Places:
     def _take_over(self, taken: set[str], last: int, known_before: int) -> None:
         self._taken = taken
         self._last = last
-        self._last_seen_at = asyncio.get_running_loop().time()
+        self._last_seen_at = time.monotonic()
         self._counted_at = max(last, known_before)
         self._marks.latest = max(self._marks.latest, last)
         self._is_counted = True

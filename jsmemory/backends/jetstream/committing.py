@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.binding import MadeAnew
@@ -28,8 +30,7 @@ _MARKER_LIFE: Final = "1h"
 # any write is on its way. Elsewhere markers stay until an operator compacts the bucket.
 
 
-@dataclass(frozen=True, slots=True)
-class Landed:
+class Landed(msgspec.Struct, frozen=True):
     """The write is stored, at this sequence."""
 
     sequence: int

@@ -1,6 +1,6 @@
 """What this process already knows of the bucket: the ground of the session guarantees."""
 
-import asyncio
+import time
 from typing import Final
 
 import msgspec
@@ -16,7 +16,7 @@ class Mark(msgspec.Struct, frozen=True):
         sequence: Its stream sequence.
         operation: What tells it from any other message that could have the same sequence.
         is_value: False for a marker that there is none.
-        at: When it was last seen, in the time of the event loop.
+        at: When it was last seen, in monotonic time.
     """
 
     sequence: int
@@ -51,8 +51,7 @@ class Marks:
     def raise_to(self, key: str, sequence: int, operation: str, *, is_value: bool) -> None:
         """Keep what was seen if it is no older than what is known; answers may arrive out of order."""
         if sequence >= self.of(key).sequence:
-            now = asyncio.get_running_loop().time()
-            self._by_key[key] = Mark(sequence, operation, is_value, now)
+            self._by_key[key] = Mark(sequence, operation, is_value, time.monotonic())
         if sequence > self.latest:
             self.latest = sequence
 

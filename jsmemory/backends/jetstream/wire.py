@@ -163,11 +163,14 @@ class Patience:
     it said; of a bare client there is only the last error, in lower case.
     """
 
+    __slots__ = ("_connection", "_denied", "_error_before", "_since", "_subject")
+
     def __init__(self, connection: Connection, subject: str) -> None:
         self._connection = connection
+        self._denied = getattr(connection, "denied", None)
         self._subject = subject
         self._since = time.monotonic()
-        self._error_before = connection.last_error
+        self._error_before = connection.last_error if self._denied is None else None
 
     def raise_if_denied(self) -> None:
         """
@@ -176,9 +179,8 @@ class Patience:
         Raises:
             Denied: the server refused the subject, or the inbox, since the wait began.
         """
-        denied = getattr(self._connection, "denied", None)
-        if denied is not None:
-            if denied(self._since, self._subject):
+        if self._denied is not None:
+            if self._denied(self._since, self._subject):
                 raise Denied
             return
         error = self._connection.last_error
