@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import anyio
 from nats.aio.client import Client
 
 from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 
 REQUEST_S = 30.0
 """A replicated bucket answers when its own leader is elected: 4 to 9 s after the first one failed to be."""
+
+STILL_CLEARING = 10049
+"""The server cannot make the stream's folder; so it said once, right after one of that name was deleted."""
 
 CONNECT_S = 10.0
 
@@ -86,11 +91,15 @@ async def create_stream(
         else:
             urls = [nc_or_url] if isinstance(nc_or_url, str) else nc_or_url
             client = await stack.enter_async_context(plain_client(*urls))
-        reply = await client.request(f"$JS.API.STREAM.CREATE.{config['name']}", asked, timeout=REQUEST_S)
-    answer: dict[str, Any] = json.loads(reply.data)
-    if "error" in answer:
-        raise _refusal(answer["error"], owner)
-    return answer
+        end = time.monotonic() + REQUEST_S
+        while True:
+            reply = await client.request(f"$JS.API.STREAM.CREATE.{config['name']}", asked, timeout=REQUEST_S)
+            answer: dict[str, Any] = json.loads(reply.data)
+            if "error" not in answer:
+                return answer
+            if answer["error"].get("err_code") != STILL_CLEARING or time.monotonic() > end:
+                raise _refusal(answer["error"], owner)
+            await anyio.sleep(0.1)
 
 
 @asynccontextmanager
