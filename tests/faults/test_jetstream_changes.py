@@ -16,6 +16,7 @@ from jsmemory.errors import (
     OutcomeUnknownError,
     StaleEntryError,
 )
+from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
@@ -295,3 +296,27 @@ async def test_a_lost_create_in_a_bucket_that_was_made_anew_is_not_held_against_
     lossy.lose("answer", f"$KV.{bucket}.p.k", times=1, then=go_on)
     await store.create("k", "d", "mine", scope=None)
     assert (await other.read("k", scope=None)).content == "after reading mine"
+
+
+async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_new_one(
+    nc: Client, bucket: str, lossy: LossyConnection
+) -> None:
+    """It was stored, and is gone by the operator's act: to say that somebody else's note is there would be a lie."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=False)
+    planted = b"---\ndescription: d\n---\n\nc"
+    for number in range(MAX_ENTRIES - 1):
+        await nc.publish(f"$KV.{bucket}.p.k{number}", planted)
+    await nc.flush()
+    await store.list()
+
+    async def overtake() -> None:
+        await nc.request(f"$KV.{bucket}.p.last", planted, timeout=2)
+
+    async def remove() -> None:
+        await make_anew(nc, bucket)
+        await nc.request(f"$KV.{bucket}.p.k", planted, timeout=2)
+
+    # Counted with one place left; taken by somebody else before the create arrives, so it is one too many.
+    lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=overtake)
+    lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=remove)
+    await store.create("k", "d", "mine", scope=None)

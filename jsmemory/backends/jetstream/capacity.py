@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.backend import Record
+from jsmemory.backends.jetstream.binding import MadeAnew
 from jsmemory.backends.jetstream.committing import Committing, Landed
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
@@ -32,6 +33,7 @@ from jsmemory.errors import (
     BackendUnavailableError,
     EntryExistsError,
     IncompleteListingError,
+    JsMemoryError,
     OutcomeUnknownError,
     StoreFullError,
 )
@@ -158,7 +160,10 @@ class Places:
             failure = error
         try:
             outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
-        except BackendError:
+        except MadeAnew:
+            # It was stored, and went with its bucket: to begin again would say that it never was.
+            return True
+        except JsMemoryError:
             # It is stored, and whether it stays nobody can tell.
             raise OutcomeUnknownError(name) from None
         if not isinstance(outcome, Landed):
