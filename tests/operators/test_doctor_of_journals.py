@@ -180,9 +180,11 @@ async def cures_of(server: NatsServer, name: str) -> dict[str, str]:
 async def test_an_account_without_jetstream_is_told_at_once() -> None:
     """Every further question would wait in vain."""
     users = "accounts { A: { users: [ { user: ann, password: secret } ] } }"
-    async with embedded_server(settings=ServerSettings(extra=users)) as server:
-        async with plain_client(server.url, user="ann", password="secret") as nc:
-            report = await examine_journal(nc, "runs")
+    async with (
+        embedded_server(settings=ServerSettings(extra=users)) as server,
+        plain_client(server.url, user="ann", password="secret") as nc,
+    ):
+        report = await examine_journal(nc, "runs")
     assert codes(report) == {"account_without_jetstream"}
     assert [each.name for each in report.checks] == ["service"]
 
