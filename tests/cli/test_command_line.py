@@ -31,6 +31,7 @@ VERBS = (
     "permissions",
     "demo",
     "bench",
+    "torture",
 )
 
 
@@ -43,6 +44,7 @@ SHOWN: dict[str, set[str]] = {
     "provision": {"--bucket", "--config", "--context", "--server"},
     "permissions": {"--bucket", "--prefix", "--identity", "--config", "--read-only"},
     "compact": {"--backend", "--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
+    "torture": {"--backend"},
     "bench": {"--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
 }
 """The shared options of the commands that do not take all of them."""

@@ -1,6 +1,7 @@
 """The checker on histories written by hand: each violation, and the innocent history right beside it."""
 
 from jsmemory.testing.torture.checking import Guarantee
+from jsmemory.testing.torture.records import Opened
 
 
 def test_a_quiet_history_breaks_nothing(story):
@@ -484,3 +485,15 @@ def test_after_a_bucket_was_made_anew_a_store_may_need_to_find_out(story):
     story.update(6, 7, "d", code="stale_entry:unread")
     story.end(k="b")
     assert story.broken == set()
+
+
+def test_authority_that_ends_with_a_store_is_its_own_business(story):
+    """A worker that may not examine the bucket: what one of its stores refuses the other one may take."""
+    story.records += [Opened("s", 0, ends_authority=True), Opened("t", 0, ends_authority=True)]
+    story.create(0, 1, "a")
+    story.update(2, 3, "b", store="t", code="stale_entry:unread")
+    story.update(4, 5, "c")
+    story.end(k="c")
+    assert story.broken == set()
+    story.update(6, 7, "d", store="t")
+    assert Guarantee.UNSEEN in story.broken

@@ -14,6 +14,7 @@ from jsmemory.errors import (
     RequestError,
     StaleEntryError,
 )
+from jsmemory.live import LiveView
 from jsmemory.scope import Scope
 from jsmemory.store import Store
 from jsmemory.testing.torture.recording import Recorder
@@ -33,11 +34,13 @@ class Place:
         store: The store.
         name: Of this object.
         space: Of its keyspace.
+        view: Answers its listings, where it is not the store itself.
     """
 
     store: Store
     name: str
     space: str
+    view: LiveView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,9 @@ class Actor:
         """List a keyspace."""
 
         async def call() -> _Said:
-            return _Said(listed=tuple((item.key, item.description) for item in await place.store.list()))
+            return _Said(
+                listed=tuple((item.key, item.description) for item in await (place.view or place.store).list())
+            )
 
         await self._record("list", place, run, "", "", call)
 

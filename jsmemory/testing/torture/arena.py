@@ -5,7 +5,7 @@ import random
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ from jsmemory.scope import Scope
 from jsmemory.testing.servers import plain_client
 from jsmemory.testing.torture.acting import Actor, Place
 from jsmemory.testing.torture.bucket_operator import BUCKET, PATIENCE_S, Operator
-from jsmemory.testing.torture.jobs import FEW, FULL, Job
+from jsmemory.testing.torture.jobs import FULL, Job
 from jsmemory.testing.torture.network import Network
 from jsmemory.testing.torture.recording import Recorder
 from jsmemory.testing.torture.records import Rested, Wiped
@@ -46,10 +46,12 @@ class Arena(ABC):
 
     Args:
         recorder: Where the operator's acts are written down.
+        spaces: Those that are used.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, spaces: Sequence[str]) -> None:
         self._recorder = recorder
+        self._spaces = spaces
         self._actor = Actor(_OPERATOR, recorder)
         self._filled = 0
 
@@ -60,6 +62,10 @@ class Arena(ABC):
     @abstractmethod
     async def recreate(self) -> None:
         """Remove the keyspaces with all that they hold, and make empty ones."""
+
+    @abstractmethod
+    async def recovered(self) -> None:
+        """Wait until it can be written again, after a fault."""
 
     @abstractmethod
     async def settle(self) -> None:
@@ -74,7 +80,9 @@ class Arena(ABC):
         """A driver on a keyspace, past all links."""
 
     async def fill(self) -> None:
-        """Fill a keyspace up to its last places, by a store like any other."""
+        """Fill a keyspace up to its last places, by a store like any other, if it is used."""
+        if FULL not in self._spaces:
+            return
         place = Place(BackedStore(await self._open(FULL)), f"{_OPERATOR}-{self._filled}", FULL)
         turns = asyncio.Semaphore(_AT_ONCE)
 
@@ -95,7 +103,7 @@ class Arena(ABC):
 
     async def rests(self) -> None:
         """Write down the final states."""
-        for space in (FEW, FULL):
+        for space in self._spaces:
             self._recorder.write(await self.rest(space))
 
 
@@ -109,8 +117,10 @@ class BucketArena(Arena):
         witness: Who reads the stream's history.
     """
 
-    def __init__(self, recorder: Recorder, network: Network, client: Client, operator: Operator) -> None:
-        super().__init__(recorder)
+    def __init__(
+        self, recorder: Recorder, spaces: Sequence[str], network: Network, client: Client, operator: Operator
+    ) -> None:
+        super().__init__(recorder, spaces)
         self._client = client
         self.network = network
         self.operator = operator
@@ -118,13 +128,15 @@ class BucketArena(Arena):
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, recorder: Recorder, folder: Path, replicas: int) -> AsyncIterator["BucketArena"]:
+    async def open(
+        cls, recorder: Recorder, spaces: Sequence[str], folder: Path, replicas: int
+    ) -> AsyncIterator["BucketArena"]:
         """Servers with a bucket, until the block ends."""
         network = Network(folder, replicas)
         async with network.running(), plain_client(*network.direct_urls, name=_OPERATOR) as client:
             operator = Operator(client, replicas=replicas, history=_HISTORY)
             await operator.make()
-            arena = cls(recorder, network, client, operator)
+            arena = cls(recorder, spaces, network, client, operator)
             async with arena.witness.watching():
                 yield arena
 
@@ -135,6 +147,9 @@ class BucketArena(Arena):
         async with self.witness.looking_away():
             await self.operator.remove()
             await self.operator.make()
+
+    async def recovered(self) -> None:
+        await self.operator.describe()
 
     async def settle(self) -> None:
         self.network.heal()
@@ -160,11 +175,12 @@ class FolderArena(Arena):
 
     Args:
         recorder: Where the operator's acts are written down.
+        spaces: Those that are used.
         folder: Holds the directory, and what was removed.
     """
 
-    def __init__(self, recorder: Recorder, folder: Path) -> None:
-        super().__init__(recorder)
+    def __init__(self, recorder: Recorder, spaces: Sequence[str], folder: Path) -> None:
+        super().__init__(recorder, spaces)
         self._folder = folder
         self._directory = folder / "memory"
         self._removed = 0
@@ -174,7 +190,7 @@ class FolderArena(Arena):
 
     async def make(self) -> None:
         """Make the directory."""
-        for space in (FEW, FULL):
+        for space in self._spaces:
             (self._directory / space).mkdir(parents=True)
 
     async def recreate(self) -> None:
@@ -185,6 +201,9 @@ class FolderArena(Arena):
         await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311
         await self.make()
         shutil.rmtree(removed, ignore_errors=True)
+
+    async def recovered(self) -> None:
+        return
 
     async def settle(self) -> None:
         return

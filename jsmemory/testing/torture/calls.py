@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jsmemory.testing.torture.records import (
     Began,
@@ -55,6 +55,11 @@ class Call:
     def is_write(self) -> bool:
         """Whether it may change what is stored."""
         return self.operation in ("create", "update", "delete")
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody can tell what it has done: it said so, or said nothing that the contract knows."""
+        return self.outcome in ("unknown", "foreign")
 
     def __str__(self) -> str:
         key = f" {self.key}" if self.key else ""
@@ -126,6 +131,9 @@ class History:
                     history.settings = record
         for name, begun in began.items():
             call = _call(begun, ended.get(name), died.get(begun.worker, math.inf))
+            if call.store in history.lonely and call.lost and history.is_wiped_during(call):
+                # Who may not examine the bucket cannot tell one that was made anew: documented.
+                call = replace(call, outcome="unknown")
             history.calls.append(call)
             events[call.scope].append((call.start, call))
         history.calls.sort(key=lambda call: call.start)
@@ -134,6 +142,10 @@ class History:
         for scope, happened in events.items():
             history.scopes[scope] = [event for _, event in sorted(happened, key=lambda pair: pair[0])]
         return history
+
+    def is_wiped_during(self, call: Call) -> bool:
+        """Whether the keyspaces were made anew while a call was under way."""
+        return any(wipe.ended > call.start and wipe.began < call.end for wipe in self.wipes)
 
     def by_key(self) -> dict[tuple[str, str], list[Call]]:
         """The calls about each key of each keyspace; listings are about none."""

@@ -16,7 +16,7 @@ from jsmemory.testing.torture.faults.clients import LinkFaults, WorkerFaults
 from jsmemory.testing.torture.faults.files import FolderFaults
 from jsmemory.testing.torture.faults.servers import ServerFaults
 from jsmemory.testing.torture.fleet import Fleet
-from jsmemory.testing.torture.jobs import Job
+from jsmemory.testing.torture.jobs import FEW, FULL, Job
 from jsmemory.testing.torture.nemesis import Fault, Nemesis
 from jsmemory.testing.torture.plan import hands, strikes
 from jsmemory.testing.torture.recording import Recorder
@@ -40,6 +40,9 @@ class Settings:
         backend: ``jetstream`` or ``file``.
         replicas: 1, on one server; or 3, on a cluster.
         workers: Processes at a time.
+        budget: Seconds that a store takes for one call at most. Two faults may follow each other.
+        pause: Seconds that a run thinks between two calls, at most.
+        spaces: The keyspaces that are used.
         faults: The only faults that there are to be; None for all.
         mutant: What is broken on purpose; ``""`` for nothing.
     """
@@ -49,6 +52,9 @@ class Settings:
     backend: BackendName = "jetstream"
     replicas: Literal[1, 3] = 3
     workers: int = 4
+    budget: float = 30.0
+    pause: float = 0.15
+    spaces: tuple[str, ...] = (FEW, FULL)
     faults: frozenset[str] | None = None
     mutant: str = ""
 
@@ -88,6 +94,9 @@ async def _run(settings: Settings, records: Path, place: Path, recorder: Recorde
                 seed=settings.seed,
                 records=str(records),
                 handover=str(handover),
+                spaces=settings.spaces,
+                budget=settings.budget,
+                pause=settings.pause,
                 mutant=settings.mutant,
             )
         )
@@ -123,7 +132,7 @@ async def _strike(
         nonlocal last
         last = fault
 
-    nemesis = Nemesis(_faults(arena, fleet), recorder, told)
+    nemesis = Nemesis(_faults(arena, fleet), recorder, told, arena.recovered)
     async with asyncio.TaskGroup() as tasks:
         for hand, all_faults in hands(settings.backend, settings.replicas):
             faults = {
@@ -156,9 +165,10 @@ def _faults(arena: Arena, fleet: Fleet) -> Mapping[str, Fault]:
 @asynccontextmanager
 async def _arena(settings: Settings, place: Path, recorder: Recorder) -> AsyncIterator[Arena]:
     if settings.backend == "file":
-        folder = FolderArena(recorder, place)
+        folder = FolderArena(recorder, settings.spaces, place)
         await folder.make()
         yield folder
         return
     async with AsyncExitStack() as stack:
-        yield await stack.enter_async_context(BucketArena.open(recorder, place / "servers", settings.replicas))
+        arena = BucketArena.open(recorder, settings.spaces, place / "servers", settings.replicas)
+        yield await stack.enter_async_context(arena)

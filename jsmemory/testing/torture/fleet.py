@@ -55,6 +55,7 @@ class Fleet:
         try:
             for place in range(self._size):
                 await self._start(place)
+            await asyncio.gather(*(_ready(process) for _, process in self._workers.values()))
             yield
         finally:
             await asyncio.gather(*(self._stop(place) for place in list(self._workers)))
@@ -111,7 +112,8 @@ class Fleet:
             "-m",
             WORKER,
             stdin=asyncio.subprocess.PIPE,
-            env=_environment(os.environ),
+            stdout=asyncio.subprocess.PIPE,
+            env=environment_of(os.environ),
             start_new_session=True,
         )
         self._workers[place] = name, process
@@ -134,6 +136,12 @@ class Fleet:
         self._recorder.write(Died(name, time.monotonic()))
 
 
+async def _ready(process: asyncio.subprocess.Process) -> None:
+    """Wait until a worker is at work, or has ended."""
+    if process.stdout is not None:
+        await process.stdout.readline()
+
+
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     # Not by the process object, which would reap the process behind the back of the event loop.
     if process.returncode is None:
@@ -141,9 +149,13 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
             os.kill(process.pid, number)
 
 
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    # The workers run this very package, also from a checkout that was never installed; and they
-    # connect where they are told to, not where a variable says.
+def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """
+    The variables of a process of ours.
+
+    It runs this very package, also from a checkout that was never installed; and it connects
+    where it is told to, not where a variable says.
+    """
     root = str(Path(jsmemory.errors.__file__).parent.parent)
     kept = {name: value for name, value in environment.items() if not name.startswith("NATS_")}
     return kept | {"PYTHONPATH": os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH", "")]))}

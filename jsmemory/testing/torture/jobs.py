@@ -10,6 +10,9 @@ FEW: Final = "few"
 FULL: Final = "full"
 """A keyspace that is nearly full, and gets full again and again."""
 
+CRASHES: Final = "crashes"
+"""The keyspace in which one process after the other dies in the middle of a write."""
+
 Verb = Literal["stop", "clock", "files"]
 
 
@@ -38,13 +41,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     records: str
     handover: str
     spaces: tuple[str, ...] = (FEW, FULL)
-    runs: int = 4
-    pause: float = 0.08
+    runs: int = 8
+    pause: float = 0.15
     examines: bool = True
     mutant: str = ""
     urls: tuple[str, ...] = ()
     bucket: str = ""
-    budget: float = 15.0
+    budget: float = 30.0
     directory: str = ""
 
 

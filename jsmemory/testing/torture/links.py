@@ -27,7 +27,7 @@ _NAMES_WITHIN: Final = 16 * 1024
 # Bytes from the beginning in which a client or a server says who it is.
 _NAME: Final = re.compile(rb'"(?:server_name|name)":\s*"([^"]*)"')
 _SERVER_NAME: Final = re.compile(rb'"server_name":\s*"([^"]*)"')
-_WRITE: Final = re.compile(rb"HPUB \$KV\.")
+_WRITE: Final = re.compile(rb"PUB \$KV\.")
 
 
 @dataclass(slots=True, eq=False)
@@ -121,6 +121,11 @@ class Link:
         self._fair = Weather()
         self._weather: dict[str, Weather] = {}
         self._carried: set[_Carried] = set()
+
+    @property
+    def who(self) -> frozenset[str]:
+        """The names of those who are connected and have said them."""
+        return frozenset(carried.who for carried in self._carried if carried.who)
 
     def weather_of(self, who: str) -> Weather:
         """What happens to the bytes of one who connects."""

@@ -28,12 +28,16 @@ class Nemesis:
         faults: What it can do.
         recorder: Where it is written down.
         told: Hears what begins.
+        recovered: Waits until the store can be written again.
     """
 
-    def __init__(self, faults: Mapping[str, Fault], recorder: Recorder, told: Told) -> None:
+    def __init__(
+        self, faults: Mapping[str, Fault], recorder: Recorder, told: Told, recovered: Callable[[], Awaitable[None]]
+    ) -> None:
         self._faults = faults
         self._recorder = recorder
         self._told = told
+        self._recovered = recovered
 
     async def act(self, strikes: Iterator[Strike], until: float) -> None:
         """Carry strikes out, one after the other, until a time of the monotonic clock."""
@@ -47,3 +51,4 @@ class Nemesis:
             async with asyncio.timeout(WAIT_S):
                 target = await self._faults[strike.fault](strike.seconds, lot)
             self._recorder.write(Struck(strike.fault, target, began, time.monotonic()))
+            await self._recovered()

@@ -65,9 +65,10 @@ FILES: Final[Mapping[str, Seconds]] = {
 }
 """What happens to workers on a directory."""
 
-_QUIET: Final[Mapping[str, Seconds]] = {"clients": (0.1, 0.6)}
+_QUIET: Final[Mapping[str, Seconds]] = {"servers": (2.0, 5.0), "clients": (0.1, 0.6)}
 _QUIET_ELSE: Final[Seconds] = (0.3, 2.5)
-# Seconds between two faults of one hand, in which the store comes to itself. Links get few: each
+# Seconds between two faults of one hand, in which the store comes to itself. Servers get many:
+# an election takes 4 to 9 s, and a store has 15 for one call. Links get few: each
 # acknowledgement that is lost is one more outcome to be settled.
 
 

@@ -50,9 +50,12 @@ async def main() -> None:
         async with AsyncExitStack() as stack:
             connection = await _connection(job, stack) if job.bucket else None
             places = {
-                space: [await _open(job, connection, recorder, space, number, over) for number in range(_STORES)]
+                space: [await _open(job, connection, recorder, space, number, over, stack) for number in range(_STORES)]
                 for space in job.spaces
             }
+            # Whoever waits for it hears that it is at work.
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
             if not over.is_set():
                 await Workload(job, Actor(job.worker, recorder), recorder, places).work(over.is_set)
     finally:
@@ -67,13 +70,20 @@ async def _connection(job: Job, stack: AsyncExitStack) -> Connection:
 
 
 async def _open(
-    job: Job, connection: Connection | None, recorder: Recorder, space: str, number: int, over: asyncio.Event
+    job: Job,
+    connection: Connection | None,
+    recorder: Recorder,
+    space: str,
+    number: int,
+    over: asyncio.Event,
+    stack: AsyncExitStack,
 ) -> Place:
-    """A store object; tried until a server that is treated badly lets it be opened."""
+    """A store object; tried until a server that is treated badly lets it be opened. Every second one has a view."""
     name = f"{job.worker}-{space}-{number}"
     while True:
         try:
-            backend = await _backend(job, connection, space)
+            store = BackedStore(mutated(await _backend(job, connection, space), job.mutant))
+            view = await stack.enter_async_context(store.live()) if number % 2 else None
         except JsMemoryError:
             if over.is_set():
                 raise
@@ -81,7 +91,7 @@ async def _open(
         else:
             ends_authority = connection is not None and not job.examines
             recorder.write(Opened(name, time.monotonic(), ends_authority))
-            return Place(BackedStore(mutated(backend, job.mutant)), name, space)
+            return Place(store, name, space, view)
 
 
 async def _backend(job: Job, connection: Connection | None, space: str) -> Backend:

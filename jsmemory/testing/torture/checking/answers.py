@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.codes import FULL
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.listings import final_listing
-from jsmemory.testing.torture.checking.steps import FULL
 from jsmemory.testing.torture.values import TORN
 
 

@@ -3,14 +3,19 @@
 from typing import Final
 
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.codes import CHANGED
 from jsmemory.testing.torture.records import Restored, Suspended
 
 _NOTICED_AFTER: Final = 20.0
 # Seconds within which a store has found out that its bucket was made anew; until then a run
 # that reads in the new one learns for the old.
 
-Seen = dict[tuple[str, str], Call]
-"""By keyspace and key, the call that has shown the value, which may be the write itself."""
+Seen = dict[tuple[str, str, str], Call]
+"""
+By keyspace, key and realm, the call that has shown the value, which may be the write itself.
+
+The realm is ``""``, or the store object whose authority ends with it.
+"""
 
 
 def authorities(history: History) -> dict[Call, Call]:
@@ -35,32 +40,34 @@ def authorities(history: History) -> dict[Call, Call]:
             case Restored():
                 scopes[scope] = snapshots.get(event.snapshot, {}) | seen
             case Call():
-                _follow(event, seen, found)
+                _follow(event, seen, found, history)
     return found
 
 
-def _follow(call: Call, seen: Seen, found: dict[Call, Call]) -> None:
-    place = (call.space, call.key)
+def _follow(call: Call, seen: Seen, found: dict[Call, Call], history: History) -> None:
+    place = (call.space, call.key, call.store if call.store in history.lonely else "")
+    shown = seen.get(place)
+    if call.operation == "update" and shown is not None:
+        found[call] = shown
+    if call.operation != "delete" and call.outcome == "ok" and call.key:
+        seen[place] = call
+    elif shown is not None and _drops(call) and not may_have_lapsed(shown, call, history):
+        del seen[place]
+
+
+def _drops(call: Call) -> bool:
+    """Whether an answer takes authority away; a refusal that the run has none takes away nothing."""
     match call.operation:
         case "update":
-            if place in seen:
-                found[call] = seen[place]
-            if call.outcome == "ok":
-                seen[place] = call
-            elif call.outcome != "unavailable":
-                seen.pop(place, None)
+            return call.is_unknown or call.code == CHANGED
         case "create":
-            if call.outcome == "ok":
-                seen[place] = call
-            elif call.outcome == "unknown":
-                seen.pop(place, None)
+            return call.is_unknown
         case "read":
-            if call.outcome == "ok":
-                seen[place] = call
-            elif call.outcome == "refused":
-                seen.pop(place, None)
+            return call.outcome == "refused"
         case "delete":
-            seen.pop(place, None)
+            return True
+        case "list":
+            return False
 
 
 def _time(event: Call | Suspended | Restored) -> float:
@@ -68,7 +75,5 @@ def _time(event: Call | Suspended | Restored) -> float:
 
 
 def may_have_lapsed(shown: Call, call: Call, history: History) -> bool:
-    """Whether what a call had shown may be no authority any more: for another store, or for a bucket made anew."""
-    if shown.store != call.store and history.lonely & {shown.store, call.store}:
-        return True
+    """Whether what a call had shown may be no authority any more, or one that another store object knows as another."""
     return any(wipe.ended > shown.start - _NOTICED_AFTER and wipe.began < call.end for wipe in history.wipes)

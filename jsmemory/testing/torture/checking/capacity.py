@@ -1,14 +1,17 @@
 """The guarantees about the limit: it is never passed, and what is free can be used."""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.codes import EXISTS, FULL
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.listings import final_listing
-from jsmemory.testing.torture.checking.steps import EXISTS, FULL
+from jsmemory.testing.torture.checking.writes import is_steady
+from jsmemory.testing.torture.records import Wiped
 
 
 def check_capacity(history: History) -> Iterator[Violation]:
@@ -61,26 +64,41 @@ class _Presence:
     """
 
     def __init__(self, history: History, space: str) -> None:
-        self._absences = {key: _absences(calls) for (where, key), calls in history.by_key().items() if where == space}
+        self._absences: dict[str, list[tuple[float, float]]] = {}
+        come: list[float] = []
+        gone: list[float] = []
+        for (where, key), calls in history.by_key().items():
+            if where != space:
+                continue
+            if not is_steady(calls):
+                self._absences[key] = _absences(calls, history.wipes)
+                continue
+            # There are a thousand of these: they come once, and go with the bucket.
+            created = next(call for call in calls if call.is_write)
+            come.append(created.start)
+            gone += [wipe.ended for wipe in history.wipes if wipe.began > created.end][:1]
+        self._come, self._gone = sorted(come), sorted(gone)
 
     def at_most(self, refused: Call) -> int:
         """How many other keys can have held a value at one moment of a call that was refused."""
-        return sum(
+        steady = bisect_left(self._come, refused.end) - bisect_right(self._gone, refused.start)
+        return steady + sum(
             key != refused.key and not any(gone < refused.start and refused.end < come for gone, come in spans)
             for key, spans in self._absences.items()
         )
 
 
-def _absences(calls: list[Call]) -> list[tuple[float, float]]:
+def _absences(calls: list[Call], wipes: Sequence[Wiped]) -> list[tuple[float, float]]:
     """The spans in which a key held nothing for certain: after it was found so, and before any create can be later."""
     creates = [(call.start, _latest(call)) for call in calls if call.operation == "create" and call.code != EXISTS]
     spans = [(-math.inf, min((start for start, _ in creates), default=math.inf))]
-    for call in calls:
-        if call.code == FULL or (call.operation == "delete" and call.outcome == "ok"):
-            later = (start for start, latest in creates if latest > (call.end if call.code == FULL else call.start))
-            spans.append((call.end, min(later, default=math.inf)))
+    found = [(call.start, call.end) for call in calls if call.operation == "delete" and call.outcome == "ok"]
+    found += [(call.end, call.end) for call in calls if call.code == FULL]
+    for since, until in [*found, *((wipe.began, wipe.ended) for wipe in wipes)]:
+        later = (start for start, latest in creates if latest > since)
+        spans.append((until, min(later, default=math.inf)))
     return [(gone, come) for gone, come in spans if gone < come]
 
 
 def _latest(create: Call) -> float:
-    return math.inf if create.outcome == "unknown" else create.end
+    return math.inf if create.is_unknown else create.end

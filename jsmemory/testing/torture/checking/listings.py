@@ -1,5 +1,6 @@
 """The guarantee about listings: every entry that was there all the time, and none that cannot have been."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -76,18 +77,14 @@ def _ghosts(listing: Call, written: set[tuple[str, str]]) -> Iterator[Violation]
 
 def _of_steady(listing: Call, steady: Sequence[Call], history: History) -> Iterator[Violation]:
     shown = frozenset(listing.listed)
+    removed = max((wipe.began for wipe in history.wipes if wipe.ended < listing.start), default=-math.inf)
     for created in steady:
         is_shown = (created.key, created.value) in shown
-        is_removed = any(wipe.began > created.end and wipe.ended < listing.start for wipe in history.wipes)
-        if is_removed and is_shown:
+        if is_shown and created.end < removed:
             what = f"{created.key} was listed, which the operator had removed"
-        elif created.end < listing.start and not is_shown and not _may_be_removed(created, listing, history):
+        elif not is_shown and removed < created.start and created.end < listing.start:
             what = f"{created.key} was not listed, although it was there all the time"
         else:
             continue
         broken = Guarantee.LISTED if listing.operation == "list" else Guarantee.KEPT
         yield violation(broken, what, [created, listing], key=created.key)
-
-
-def _may_be_removed(created: Call, listing: Call, history: History) -> bool:
-    return any(wipe.ended > created.start and wipe.began < listing.end for wipe in history.wipes)

@@ -71,9 +71,7 @@ def _since(contradiction: Contradiction, calls: Sequence[Call], last: Call) -> l
     writers = [writer.call for writer in contradiction.writers if writer.call is not None]
     since = min((writer.start for writer in writers), default=last.start)
     return writers + [
-        call
-        for call in calls
-        if call.is_write and since <= call.start < last.end and call.outcome in ("ok", "unknown") and _changes(call)
+        call for call in calls if call.is_write and since <= call.start < last.end and _may_have_changed(call)
     ]
 
 
@@ -82,5 +80,5 @@ def _deletes(calls: Sequence[Call], last: Call) -> list[Call]:
     return [call for call in calls if call.operation == "delete" and call.existed and call.start < last.start][-1:]
 
 
-def _changes(call: Call) -> bool:
-    return call.operation != "delete" or call.existed or call.outcome == "unknown"
+def _may_have_changed(call: Call) -> bool:
+    return call.is_unknown or (call.outcome == "ok" and (call.operation != "delete" or call.existed))

@@ -68,14 +68,13 @@ def _may_be_gone(read: Call, known: Call, calls: Sequence[Call], lives: "Lives",
     if any(wipe.ended > written and wipe.began < read.end for wipe in wipes):
         return True
     return any(
-        call.start < read.end and (call.end > written or call.outcome == "unknown") and _removes(call, known)
-        for call in calls
+        call.start < read.end and (call.end > written or call.is_unknown) and _removes(call, known) for call in calls
     )
 
 
 def _removes(call: Call, known: Call) -> bool:
     if call.operation == "delete":
-        return call.existed or call.outcome == "unknown"
+        return call.existed or call.is_unknown
     # A create that is taken back removes what it stored itself.
     return call.operation == "create" and call.value == known.value and call.outcome != "ok"
 

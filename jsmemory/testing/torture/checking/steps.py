@@ -8,10 +8,11 @@ what a call has found.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.checking.authority import may_have_lapsed
+from jsmemory.testing.torture.checking.codes import CHANGED, EXISTS, FULL
 
 Needs = Literal["anything", "nothing", "something", "value", "other"]
 """
@@ -80,14 +81,6 @@ class Passing:
     taken_back: Step
 
 
-FULL: Final = "store_full"
-EXISTS: Final = "entry_exists"
-UNREAD: Final = "stale_entry:unread"
-CHANGED: Final = "stale_entry:changed"
-ABSENT: Final = "entry_not_found"
-"""Codes of refusals, as workers record them."""
-
-
 def steps_of(
     calls: Iterable[Call], seen: Mapping[Call, Call], shown: Mapping[str, float], history: History
 ) -> tuple[list[Step], list[Passing]]:
@@ -144,13 +137,13 @@ def _written(call: Call, needs: Needs, shown: Mapping[str, float], which: str = 
 
 
 def _creating(call: Call, shown: Mapping[str, float], steps: list[Step], passing: list[Passing]) -> None:
-    if call.code == EXISTS:
-        steps.append(Step(call, "something", call.start, call.end))
-    elif call.outcome in ("ok", "unknown"):
+    if call.outcome == "ok" or call.is_unknown:
         steps.append(_written(call, "nothing", shown))
-        if call.outcome == "unknown":
+        if call.is_unknown:
             # It may have been one too many, and the answer that was lost that of taking it back.
             steps.append(_taken_back(call, math.inf))
+    elif call.code == EXISTS:
+        steps.append(Step(call, "something", call.start, call.end))
     elif call.outcome == "unavailable" or call.code == FULL:
         if call.code == FULL:
             steps.append(Step(call, "nothing", call.start, call.end))
@@ -163,14 +156,14 @@ def _taken_back(call: Call, until: float) -> Step:
 
 
 def _updating(call: Call, seen: Call, shown: Mapping[str, float], history: History, steps: list[Step]) -> None:
-    if call.outcome in ("ok", "unknown"):
+    if call.outcome == "ok" or call.is_unknown:
         steps.append(_written(call, "value", shown, seen.value))
     elif call.code == CHANGED and not may_have_lapsed(seen, call, history):
         steps.append(Step(call, "other", call.start, call.end, which=seen.value))
 
 
 def _deleting(call: Call, steps: list[Step]) -> None:
-    if call.outcome == "unknown":
+    if call.is_unknown:
         steps.append(Step(call, "something", call.start, math.inf, changes=True, must=False, fixed_at=call.end))
     elif call.outcome == "ok" and call.existed:
         steps.append(Step(call, "something", call.start, call.end, changes=True))

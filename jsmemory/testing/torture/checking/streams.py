@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.codes import FULL
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
-from jsmemory.testing.torture.checking.steps import FULL
 from jsmemory.testing.torture.records import Stored
 
 Writes = Mapping[tuple[str, str, str], Call]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.checking.authority import may_have_lapsed
+from jsmemory.testing.torture.checking.codes import UNREAD
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.naming import named
 from jsmemory.testing.torture.checking.ordering import Ordering, Undecided
-from jsmemory.testing.torture.checking.steps import UNREAD, Step, steps_of
+from jsmemory.testing.torture.checking.steps import Step, steps_of
 
 
 @dataclass(frozen=True, slots=True)

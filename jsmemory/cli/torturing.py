@@ -1,0 +1,228 @@
+"""``jsmemory torture``: the guarantees, while everything fails that can."""
+
+import secrets
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+from rich.table import Table
+
+from jsmemory.cli import screen
+from jsmemory.cli.exits import ExitCode, SetupRefused, UsageRefused
+from jsmemory.cli.options import Choice, takes
+from jsmemory.cli.waiting import wait_for
+
+if TYPE_CHECKING:
+    from jsmemory.testing.torture import BackendName, Progressed, Report, Violation
+
+EXAMPLES: Final = (
+    "jsmemory torture",
+    "jsmemory torture --minutes 30 --seed 7 --keep records",
+    "jsmemory torture --backend file",
+    "jsmemory torture --check records",
+)
+
+_BACKENDS: Final = ("jetstream", "file")
+_SHOWN: Final = 10
+_CRASHES: Final = "crashes"
+_CAMPAIGN: Final = "campaign"
+
+
+@takes("backend", "as_json", why="It runs servers and directories of its own; see --backend, --replicas and --keep.")
+def torture(
+    choice: Choice,
+    minutes: Annotated[float, typer.Option(min=0.05, max=1440, help="For how long; parts of one are taken.")] = 1.0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a campaign's plan. Left out: by lot.")] = None,
+    replicas: Annotated[int, typer.Option(help="1, on one server; or 3, on a cluster.")] = 3,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes work at a time.")] = 4,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the records there; else only where one was broken.")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Run nothing: check the records that --keep has kept.")
+    ] = None,
+) -> None:
+    """
+    Hold a store to its guarantees while servers, links, disks and processes fail, and report what was broken.
+
+    Worker processes create, read, update, delete and list, with few keys so that they collide,
+    and near the limit of entries. Meanwhile servers are killed, paused and cut off from each
+    other, answers are swallowed, connections cut after a write was sent, the disk is full,
+    workers are killed and resumed elsewhere, clocks jump, the bucket is deleted and made anew.
+    Every call is written down. A checker looks for one order of the writes that explains all
+    answers, and names each guarantee that none does.
+
+    With --backend file the processes share a directory; and before that a process is killed
+    at each of more than a thousand points between two system calls of a write.
+
+    The servers and directories are its own, and are removed. It ends with code 1 if a guarantee
+    was broken, and then leaves the records where it says.
+    """
+    if check is not None:
+        _tell({_CAMPAIGN: _examined(check)}, Counter(), choice)
+        return
+    if replicas not in (1, 3):
+        raise UsageRefused("A campaign runs on 1 replica or on 3. Choose one of them: --replicas 3.")
+    backend = choice.backend or _BACKENDS[0]
+    if backend not in _BACKENDS:
+        raise UsageRefused(f"There is no torture for the backend {backend}. Choose --backend jetstream or file.")
+    records = _folder(keep)
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    if not choice.as_json:
+        screen.talk(f"Torture of {backend} for {minutes:g} minutes, with --seed {seed}")
+    try:
+        reports, points = _run(backend, records, minutes * 60, seed, 3 if replicas == 3 else 1, workers)
+    except BaseException:
+        if keep is None:
+            shutil.rmtree(records, ignore_errors=True)
+        raise
+    is_good = all(report.is_good for report in reports.values())
+    if keep is None and is_good:
+        shutil.rmtree(records, ignore_errors=True)
+    elif not choice.as_json:
+        screen.talk(f"The records are in {records}. Check them again with: jsmemory torture --check {records}/campaign")
+    _tell(reports, points, choice)
+
+
+def _folder(keep: Path | None) -> Path:
+    if keep is None:
+        return Path(tempfile.mkdtemp(prefix="jsmemory-records-"))
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(keep.iterdir())
+    except OSError:
+        raise SetupRefused(f"The folder {keep} can be neither made nor used. Name another: --keep DIR.") from None
+    if not is_empty:
+        raise UsageRefused(f"The folder {keep} is not empty. Name a new one: --keep DIR.")
+    return keep
+
+
+def _examined(folder: Path) -> "Report":
+    from jsmemory.testing.torture import examine
+
+    inner = folder / _CAMPAIGN
+    return examine(inner if inner.is_dir() else folder)
+
+
+def _run(
+    backend: str, records: Path, seconds: float, seed: int, replicas: Literal[1, 3], workers: int
+) -> "tuple[dict[str, Report], Counter[str]]":
+    from jsmemory.testing.torture import Settings, crash_everywhere, examine, run
+
+    reports: dict[str, Report] = {}
+    points: Counter[str] = Counter()
+    if backend == "file":
+        crashes = records / _CRASHES
+        crashes.mkdir()
+        with _progress("Killing at each point", None) as progressed:
+            points = wait_for(crash_everywhere(crashes, progressed=lambda count: progressed(count, "")))
+        reports[_CRASHES] = examine(crashes)
+    campaign = records / _CAMPAIGN
+    campaign.mkdir()
+    name: BackendName = "file" if backend == "file" else "jetstream"
+    settings = Settings(seconds=seconds, seed=seed, backend=name, replicas=replicas, workers=workers)
+    with _progress("Torturing", seconds) as progressed:
+        wait_for(run(settings, campaign, progressed))
+    reports[_CAMPAIGN] = examine(campaign)
+    return reports, points
+
+
+@contextmanager
+def _progress(what: str, total: float | None) -> Iterator["Progressed"]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = screen.talking_console()
+    columns = (TextColumn(what), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[last]}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total, last="")
+        yield lambda done, last: progress.update(task, completed=done, last=last)
+
+
+# -- Telling ------------------------------------------------------------------------------------
+
+
+def _tell(reports: "dict[str, Report]", points: Counter[str], choice: Choice) -> None:
+    is_good = all(report.is_good for report in reports.values())
+    if choice.as_json:
+        document = {name: _document(report) for name, report in reports.items()}
+        screen.put_json({"good": is_good, "crash_points": points.total(), **document})
+    else:
+        if points:
+            screen.put(f"A process was killed at {points.total():,} points of a write.\n")
+        for report in reports.values():
+            _draw(report)
+    if not is_good:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def _document(report: "Report") -> dict[str, Any]:
+    return {
+        "calls": report.calls,
+        "outcomes": report.outcomes,
+        "faults": {name: asdict(met) for name, met in report.faults.items()},
+        "lost_acknowledgements": {**asdict(report.lost), "settled": report.lost.settled},
+        "cut_off": report.cut_off,
+        "longest_gap": report.longest_gap,
+        "stored": report.stored,
+        "undecided": list(report.checked.undecided),
+        "violations": [_violation(each) for each in report.checked.violations],
+    }
+
+
+def _violation(violation: "Violation") -> dict[str, Any]:
+    return {
+        "guarantee": violation.guarantee,
+        "promise": violation.guarantee.promise,
+        "what": violation.what,
+        "keyspace": violation.space,
+        "key": violation.key,
+        "history": [str(call) for call in violation.calls],
+    }
+
+
+def _draw(report: "Report") -> None:
+    screen.draw(_table(("operation", "outcome", "calls"), _outcome_rows(report)))
+    if report.faults:
+        rows = [(name, str(met.count), f"{met.longest_gap:.1f}") for name, met in report.faults.items()]
+        screen.draw(_table(("fault", "times", "longest without a write, s"), rows))
+    lost = report.lost
+    lines = [f"{report.calls:,} calls, held against {report.stored:,} messages of the stream."]
+    if lost.count:
+        lines.append(
+            f"{lost.count:,} writes lost their acknowledgement: {lost.landed:,} were found to have landed, "
+            f"{lost.refused:,} not to have, {lost.unknown:,} stayed unknown, {lost.removed:,} went with the bucket; "
+            f"{lost.settled:.2%} settled."
+        )
+    if report.cut_off:
+        lines.append(f"{report.cut_off:,} calls were cut off with their workers.")
+    if report.checked.undecided:
+        lines.append(f"Not decided, for too many orders: {', '.join(report.checked.undecided)}.")
+    violations = report.checked.violations
+    lines.append(f"{len(violations):,} guarantees were broken." if violations else "Every guarantee was kept.")
+    lines += [str(each) for each in violations[:_SHOWN]]
+    if len(violations) > _SHOWN:
+        lines.append(f"and {len(violations) - _SHOWN:,} more; see all with --json.")
+    screen.put("\n".join(map(screen.harmless, lines)) + "\n")
+
+
+def _outcome_rows(report: "Report") -> list[tuple[str, str, str]]:
+    return [
+        (operation, outcome, f"{count:,}")
+        for operation, counts in report.outcomes.items()
+        for outcome, count in counts.items()
+    ]
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]] | list[tuple[str, str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, title in enumerate(titles):
+        table.add_column(title, justify="right" if number == len(titles) - 1 else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
