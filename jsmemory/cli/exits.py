@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final = {
     ExitCode.OK: "done",
-    ExitCode.REFUSED: "the request was refused and nothing was written; or an entry was lost or not moved, or a guarantee broken",
+    ExitCode.REFUSED: "refused, and nothing was written; or an entry was not moved, or lost, or a guarantee was broken",
     ExitCode.USAGE: "the command line is wrong",
     ExitCode.BACKEND: "the backend did not answer, or denied access",
     ExitCode.OUTCOME_UNKNOWN: "a write was sent and its answer lost: read before you decide",
