@@ -1,5 +1,6 @@
 """Faults 5 and 21: what an operator does to a bucket that is in use."""
 
+import asyncio
 import json
 
 import pytest
@@ -320,3 +321,34 @@ async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_ne
     lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=overtake)
     lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=remove)
     await store.create("k", "d", "mine", scope=None)
+
+
+async def test_who_asks_for_the_bucket_at_the_same_time_asks_once(
+    store: JetStreamStore, lossy: LossyConnection
+) -> None:
+    """A fleet whose models think for a second would ask twice as much of its servers as it writes."""
+    scope = Scope()
+    for number in range(20):
+        await store.create(f"k{number}", "d", "c", scope=scope)
+    await asyncio.sleep(0.1)
+    lossy.sent.clear()
+    await asyncio.gather(*(store.update(f"k{number}", "d", "new", scope=scope) for number in range(20)))
+    assert 1 <= sum(".STREAM.INFO." in subject for subject in lossy.sent) <= 2
+
+
+async def test_who_gives_up_asking_for_the_bucket_holds_nobody_up(
+    store: JetStreamStore, lossy: LossyConnection
+) -> None:
+    """One run that is cancelled must not stop every other one of its process."""
+    scope = Scope()
+    for number in range(3):
+        await store.create(f"k{number}", "d", "c", scope=scope)
+    await asyncio.sleep(0.1)
+    lossy.lose("answer", "$JS.API.STREAM.INFO", waits=True)
+    updates = [asyncio.create_task(store.update(f"k{number}", "d", "new", scope=scope)) for number in range(3)]
+    while not any(".STREAM.INFO." in subject for subject in lossy.sent[-3:]):
+        await asyncio.sleep(0.01)
+    updates[0].cancel()
+    first, *others = await asyncio.gather(*updates, return_exceptions=True)
+    assert isinstance(first, asyncio.CancelledError)
+    assert others == [None, None]

@@ -1,8 +1,6 @@
 """The driver over one prefix of one JetStream key-value bucket."""
 
-import asyncio
 import re
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -53,7 +51,6 @@ class JetStreamBackend(Backend):
         self._binding = binding
         self._asks_leader = preflight
         self._budget = budget
-        self._examining: asyncio.Event | None = None
         self._furnish(bound, Marks())
 
     @classmethod
@@ -250,36 +247,23 @@ class JetStreamBackend(Backend):
 
     async def _examine(self, bound: Bound, deadline: Deadline) -> None:
         """
-        Examine the bucket, once for all verbs that ask for it at a time.
+        Examine the bucket.
 
         Raises:
             MadeAnew: it is another one than `bound`; everything known of that has been forgotten.
         """
         if not self._asks_leader:
             return
-        asked_at = time.monotonic()
-        while not self._binding.is_examined_since(asked_at):
-            if self._examining is None:
-                await self._examine_for_all(deadline)
-                break
-            await self._examining.wait()
-        if bound.incarnation != self._bound.incarnation:
-            raise MadeAnew
-
-    async def _examine_for_all(self, deadline: Deadline) -> None:
-        # Those who wait go on at the same time; a lock would be handed from one to the next.
-        self._examining = asyncio.Event()
         try:
             found = await self._binding.examine(deadline)
         except BucketNotFoundError:
             raise BackendUnavailableError("The bucket is gone.", "Ask its operator to make or restore it.") from None
-        finally:
-            self._examining.set()
-            self._examining = None
         if found != self._bound:
             # An operator may also have edited it: then what was seen in it holds.
             is_same = found.incarnation == self._bound.incarnation
             self._furnish(found, self._marks if is_same else Marks())
+        if bound.incarnation != self._bound.incarnation:
+            raise MadeAnew
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
         known_before = self._marks.latest

@@ -6,6 +6,7 @@ is examined again every few seconds of use, since an operator can set a TTL, and
 a bucket and make it anew, long after the bind.
 """
 
+import asyncio
 import secrets
 import time
 from dataclasses import dataclass
@@ -72,6 +73,8 @@ class Binding:
         self._bucket = bucket
         self._preflight = preflight
         self._examined_at = 0.0
+        self._examining: asyncio.Event | None = None
+        self._found: Bound | None = None
         self._api_level: int | None = None
 
     async def bind(self, deadline: Deadline) -> Bound:
@@ -110,16 +113,26 @@ class Binding:
         earliest = time.monotonic() - _SURE_FOR
         return seen_at >= earliest or self._examined_at >= earliest
 
-    def is_examined_since(self, moment: float) -> bool:
-        """Whether somebody has examined the bucket after a monotonic time."""
-        return self._examined_at >= moment
-
     def suspect(self) -> None:
         """Something did not fit: examine before the next use."""
         self._examined_at = 0.0
 
     async def examine(self, deadline: Deadline) -> Bound:
-        """Examine the bucket as it is now; raises what `bind` does."""
+        """Examine the bucket as it is now, once for all who ask for that at a time; raises what `bind` does."""
+        asked_at = time.monotonic()
+        while self._found is None or self._examined_at < asked_at:
+            if self._examining is None:
+                # Those who wait go on at the same time; a lock would be handed from one to the next.
+                self._examining = asyncio.Event()
+                try:
+                    return await self._examine(deadline)
+                finally:
+                    self._examining.set()
+                    self._examining = None
+            await self._examining.wait()
+        return self._found
+
+    async def _examine(self, deadline: Deadline) -> Bound:
         asked_at = time.monotonic()
         raw = await self._ask(f"STREAM.INFO.KV_{self._bucket}", deadline)
         try:
@@ -133,13 +146,14 @@ class Binding:
         if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):
             raise BucketUnfitError(self._bucket, findings)
         self._examined_at = asked_at
-        return Bound(
+        self._found = Bound(
             facts.created,
             facts.replicas > 1,
             facts.allow_direct,
             facts.allow_ttl,
             min(facts.max_message_size or max_payload, max_payload),
         )
+        return self._found
 
     async def _ask(self, operation: str, deadline: Deadline) -> bytes:
         subject = self._wire.api_subject(operation)
