@@ -12,10 +12,13 @@ from rich.table import Table
 
 import jsmemory
 from jsmemory import MAX_CONTENT_BYTES, MAX_ENTRIES
-from jsmemory.cli import screen
+from jsmemory.cli import growing, loading, screen
 from jsmemory.cli.choosing import CONNECT_S, Chosen, check, choose
 from jsmemory.cli.exits import SetupRefused, UsageRefused
+from jsmemory.cli.numbers import numbers_in
 from jsmemory.cli.options import Choice, takes
+from jsmemory.cli.plotting import drawn_to
+from jsmemory.cli.straining import Replicas, Strain, measure_strain, refuse_a_place, show_strain
 from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ EXAMPLES: Final = (
     "jsmemory bench",
     "jsmemory bench --rounds 200 --json",
     "jsmemory bench -s nats://nats.example:4222 -b team",
+    "jsmemory bench --throughput --plot throughput.svg",
+    "jsmemory bench --scale --sizes 1000,1000000",
 )
 
 _BUCKET: Final = "bench"
@@ -52,6 +57,33 @@ def measure(
     entry_size: Annotated[
         int, typer.Option(min=1, max=MAX_CONTENT_BYTES, help="Bytes of the content of each.")
     ] = MAX_CONTENT_BYTES,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Fill buckets, up to a million entries, and time operations in each.")
+    ] = False,
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N,...", help="With --scale: entries of the buckets.")
+    ] = "1000,100000,1000000",
+    throughput: Annotated[
+        bool, typer.Option("--throughput", help="Count what many runs do in a second, beside nats-py alone.")
+    ] = False,
+    runs: Annotated[
+        str, typer.Option(metavar="N,N,...", help="With --throughput: runs in one process.")
+    ] = "1,8,64,512",
+    processes: Annotated[
+        str, typer.Option(metavar="N,N,...", help="With --throughput: processes of 64 runs.")
+    ] = "1,2,4,8",
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=3600, help="With --throughput: how long each load is measured.")
+    ] = 10.0,
+    replicas: Annotated[
+        Replicas, typer.Option(help="With --scale or --throughput: 3 runs a cluster of three servers.")
+    ] = Replicas.ONE,
+    durable: Annotated[
+        bool, typer.Option("--durable", help="With --scale or --throughput: servers that sync before they acknowledge.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what was measured: an .svg, a .png or a .pdf.")
+    ] = None,
 ) -> None:
     """
     Time each operation against the raw NATS request on the same subject and connection.
@@ -67,7 +99,32 @@ def measure(
 
     Killed with SIGKILL it can remove nothing. What is left lies under PREFIX-a to PREFIX-f, and
     goes with: nats stream purge KV_BUCKET --subject='$KV.BUCKET.PREFIX-a.>' (then -b to -f).
+
+    With --scale the same operations are timed in buckets of several sizes, side by side and in
+    turns: none may take longer than 1.2 times what it takes in the smallest. A million entries
+    take a minute to store, and 1 GB of disk for as long as it runs. With --throughput runs work
+    all at the same time, in windows that take turns with nats-py doing the same by itself, with
+    the same headers and values. Both run on servers of their own.
     """
+    drawing = None if plot is None else drawn_to(plot)
+    if scale or throughput:
+        refuse_a_place(choice)
+        strain = Strain(
+            sizes=numbers_in(sizes, "--sizes", highest=growing.MOST_ENTRIES) if scale else (),
+            runs=numbers_in(runs, "--runs", highest=loading.MOST_RUNS) if throughput else (),
+            processes=numbers_in(processes, "--processes", highest=loading.MOST_PROCESSES) if throughput else (),
+            rounds=rounds,
+            seconds=seconds,
+            size=size,
+            replicas=replicas,
+            is_durable=durable,
+        )
+        with _progress() as report:
+            strained = wait_for(measure_strain(strain, report))
+        show_strain(strained, as_json=choice.as_json)
+        if drawing is not None:
+            drawing.draw(strained)
+        return
     prefix = f"bench-{secrets.token_hex(6)}" if choice.prefix is None else choice.prefix
     if not prefix:
         raise UsageRefused("The whole bucket is no place to measure in. Name a prefix that nobody uses: --prefix NAME.")
@@ -83,18 +140,19 @@ def measure(
             _measure(choice, chosen, prefix, report, rounds=rounds, size=size, entries=entries, entry_size=entry_size)
         )
     operations = {**bucket.operations, "file_create": files}
+    document = {
+        "operations": {name: asdict(measured) for name, measured in operations.items()},
+        "tools": {name: asdict(measured) for name, measured in bucket.tools.items()},
+        "replay": asdict(replayed),
+        "server_version": bucket.server_version,
+        "replicas": bucket.replicas,
+    }
     if choice.as_json:
-        screen.put_json(
-            {
-                "operations": {name: asdict(measured) for name, measured in operations.items()},
-                "tools": {name: asdict(measured) for name, measured in bucket.tools.items()},
-                "replay": asdict(replayed),
-                "server_version": bucket.server_version,
-                "replicas": bucket.replicas,
-            }
-        )
+        screen.put_json(document)
     else:
         _draw(operations, bucket, replayed)
+    if drawing is not None:
+        drawing.draw(document)
 
 
 def _make(directory: Path) -> None:

@@ -47,6 +47,7 @@ OUTSIDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "yaml": ("jsmemory.frontmatter", "jsmemory.opening"),
     "typer": ("jsmemory.cli",),
     "rich": ("jsmemory.cli",),
+    "matplotlib": ("jsmemory.cli",),
     "cryptography": ("jsmemory.provisioning.cluster",),
     "pytest": ("jsmemory.testing.pytest_cases", "jsmemory.testing.pytest_servers"),
 }

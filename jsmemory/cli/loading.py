@@ -1,0 +1,83 @@
+"""``jsmemory bench --throughput``: operations a second, of many runs in one process and of many processes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+
+from jsmemory.cli import screen
+
+if TYPE_CHECKING:
+    from jsmemory.testing.measuring import Report
+    from jsmemory.testing.measuring.throughput import Throughput
+
+MOST_RUNS: Final = 4096
+MOST_PROCESSES: Final = 64
+
+_PARTS: Final = (0.2, 0.4, 0.6, 0.8)
+# Of what the bucket takes, for the writes that come in by chance.
+
+
+async def measure_loads(
+    servers: Sequence[str],
+    bucket: str,
+    report: "Report",
+    *,
+    runs: Sequence[int],
+    processes: Sequence[int],
+    seconds: float,
+    size: int,
+) -> dict[str, Any]:
+    """The part of the document that says how much goes through."""
+    from jsmemory.testing.measuring.throughput import MUST_REACH_RUNS, Load, measure_arrivals, measure_throughput
+
+    loads = [Load(each) for each in runs]
+    loads += [Load(MUST_REACH_RUNS, each) for each in processes if each > 1]
+    # What one operation takes, and as many of one kind as there can be.
+    loads += [Load(1, mix="reads"), Load(1, mix="writes")]
+    loads += [Load(MUST_REACH_RUNS, max(processes), mix) for mix in ("reads", "writes")]
+    measured = await measure_throughput(servers, bucket, loads, seconds=seconds, size=size, report=report)
+    most = measured[-1].per_second
+    arrivals = await measure_arrivals(
+        servers, bucket, [most * part for part in _PARTS], seconds=seconds, size=size, report=report
+    )
+    return {"throughput": [asdict(each) for each in measured], "arrivals": [asdict(each) for each in arrivals]}
+
+
+def draw_loads(document: Mapping[str, Any]) -> None:
+    """The same as a table."""
+    from jsmemory.testing.measuring.throughput import MIN_THROUGHPUT, Throughput
+
+    measured = [Throughput(**each) for each in document["throughput"]]
+    screen.draw(_table(measured, MIN_THROUGHPUT))
+    if any(each.is_judged and each.ratio < MIN_THROUGHPUT for each in measured):
+        screen.talk("under: less than it must be of what nats-py does. On a busy machine that happens by chance.")
+    for each in document["arrivals"]:
+        screen.talk(
+            f"{each['offered_per_second']:,.0f} writes a second, as they come: {each['per_second']:,.0f} were done, "
+            f"in {each['mean_ms']:.1f} ms each."
+        )
+
+
+def _table(measured: "Sequence[Throughput]", bound: float) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("runs", "processes", "a second", "raw", "ratio", "at least", "ms each", "cpu us", "raw cpu us", ""):
+        table.add_column(title, justify="left" if title == "" else "right")
+    table.columns[0].header = "operations"
+    for each in measured:
+        is_under = each.is_judged and each.ratio < bound
+        table.add_row(
+            f"{each.mix}, {each.runs} runs",
+            f"{each.processes}",
+            f"{each.per_second:,.0f}",
+            f"{each.raw_per_second:,.0f}",
+            f"{each.ratio:.2f}",
+            f"{bound:.2f}" if each.is_judged else "",
+            f"{each.mean_ms:.2f}",
+            f"{each.cpu_us:.0f}",
+            f"{each.raw_cpu_us:.0f}",
+            "under" if is_under else "",
+            style="red" if is_under else "",
+        )
+    return table
