@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 import typer.main
+from rich.markup import escape
 
 import jsmemory
 from jsmemory.cli import screen
@@ -82,7 +83,17 @@ def command(arguments: Sequence[str] = ()) -> Any:
     # The help that comes before any verb is that of all.
     before = arguments[: min(map(arguments.index, named), default=0)]
     is_for_one = named and not {"-h", "--help"} & set(before)
-    return typer.main.get_command(_application(named if is_for_one else _VERBS))
+    return _plainly_worded(typer.main.get_command(_application(named if is_for_one else _VERBS)))
+
+
+def _plainly_worded(root: Any) -> Any:
+    """The same, where every word of help is shown as it is written: brackets in it are no markup."""
+    for each in (root, *root.commands.values()):
+        for part in (each, *each.params):
+            for name in ("help", "short_help", "epilog"):
+                if words := getattr(part, name, None):
+                    setattr(part, name, escape(words))
+    return root
 
 
 def _show_version(is_asked: bool) -> None:

@@ -94,6 +94,23 @@ def test_every_command_answers_in_json_and_explains_itself(name: str, command: A
     assert all(words in command.epilog for words in MEANINGS.values())
 
 
+@pytest.mark.parametrize(("name", "command"), [*commands()])
+def test_help_shows_every_word_as_it_is_written(
+    name: str, command: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bracket that a terminal's markup takes for its own hides an option from a newcomer, or ends in a crash."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    arguments = [*([name] if name else []), "--help"]
+    application.command(arguments).main(arguments, standalone_mode=False)
+    shown = capsys.readouterr().out
+    silent = [
+        parameter.name
+        for parameter in command.params
+        if not parameter.hidden and parameter.help.replace("\\[", "[") not in shown
+    ]
+    assert not silent, f"not shown by {name} --help"
+
+
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("write", "-h")])
 def test_help_is_shown_with_examples_and_exit_codes(shell: Any, arguments: tuple[str, ...]) -> None:
     """Whoever meets the command for the first time has nothing else."""
