@@ -237,6 +237,7 @@ async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reade
         await make_bucket(nc, "team", replicas=3)
         alice = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
         bob = await JetStreamStore.bind(nc, "team", prefix="bob", **PATIENT)
+        flat = await JetStreamStore.bind(nc, "team", prefix="", **PATIENT)
         scope = Scope()
         await alice.create("old", "d", "before", scope=scope)
         await alice.create("both", "d", "before", scope=scope)
@@ -249,12 +250,14 @@ async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reade
             await alice.read("old", scope=scope)
         await alice.create("both", "d", "since", scope=scope)
         await bob.create("new", "d", "since", scope=None)
+        await flat.create("flat", "d", "since", scope=None)
 
         page.run("See it")
         said = page.run("Bring the old notes back")
         assert "both" in said
         assert await noted(alice) == {"old": "before", "both": "before"}
         assert await noted(bob) == {"new": "since"}
+        assert (await flat.read("flat", scope=None)).content == "since"
 
 
 # -- Credentials ------------------------------------------------------------------------------
