@@ -1,6 +1,7 @@
 """The driver over one prefix of one JetStream key-value bucket."""
 
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -79,7 +80,7 @@ class JetStreamBackend(Backend):
         """Set up everything that depends on what is known of the bucket; `marks` are of this incarnation."""
         self._bound = bound
         self._marks = marks
-        self._listings = Listings(self._wire, self._bucket, self._prefix.token)
+        self._listings = Listings(self._wire, self._bucket, self._prefix.token, is_replicated=bound.is_replicated)
         self._reading = Reading(
             self._wire,
             self._bucket,
@@ -193,10 +194,17 @@ class JetStreamBackend(Backend):
         """
         deadline = Deadline(self._budget)
         while True:
+            asked_at = time.monotonic()
             try:
-                if self._binding.is_due:
-                    await self._examine(self._bound, deadline)
-                return await verb(deadline)
+                await self._examine_if_due(deadline)
+                try:
+                    answer = await verb(deadline)
+                except (EntryExistsError, StaleEntryError):
+                    if await self._listings.may_be_outdated(asked_at, deadline):
+                        continue
+                    raise
+                if answer or not await self._listings.may_be_outdated(asked_at, deadline):
+                    return answer
             except MadeAnew:
                 continue
             except EntryExistsError:

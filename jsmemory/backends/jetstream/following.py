@@ -6,7 +6,8 @@ consumer, in one order, tells everything; and when it is lost, or there is any d
 begins anew with everything: nothing that went without a trace meanwhile is missed.
 
 To catch up costs one question to the leader: how far has the prefix come? Up to there the feed
-must have been heard, wherever its consumer lives. An answer below what was heard before means
+must have been heard, wherever its consumer lives. Every two seconds it costs one more, whether
+the leader is one still. An answer below what was heard before means
 that something is gone without a trace, or the whole bucket.
 """
 
@@ -107,7 +108,9 @@ class Following(Feed):
         heard = self._heard if self._is_in_step else 0
         try:
             await self._examine(deadline)
-            goal = await self._listings().goal(deadline)
+            listings = self._listings()
+            await listings.prove(deadline)
+            goal = await listings.goal(deadline)
         except (Denied, MadeAnew, BackendError):
             # The full listing meets it too, has more time, and says what it is.
             return False

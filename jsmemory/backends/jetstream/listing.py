@@ -9,7 +9,9 @@ A key that is rewritten meanwhile moves past the consumer's snapshot and is deli
 under its new sequence: the rows are kept by name, and each ends up in the listing once.
 """
 
+import math
 import secrets
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,9 +25,12 @@ from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.inbox import Inbox, Interrupted, Row
 from jsmemory.backends.jetstream.leader import last_sequence, last_sequence_for_reader
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
-from jsmemory.errors import AccessDeniedError, BackendError, IncompleteListingError
+from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, IncompleteListingError
 
 _ONE_TRY: Final = 2.0
+_PROVEN_FOR: Final = 2.0
+# Seconds for which a majority that was there is there: servers elect another leader when they
+# have not heard of theirs for 4 s at least.
 _FORGOTTEN_AFTER: Final = 10_000_000_000
 # Nanoseconds after which the server removes a consumer that nobody could delete.
 
@@ -58,9 +63,10 @@ class Listings:
         wire: The connection.
         bucket: Its name.
         token: The prefix; ``""`` for the whole bucket.
+        is_replicated: Whether there is a majority to be asked after.
     """
 
-    def __init__(self, wire: Wire, bucket: str, token: str) -> None:
+    def __init__(self, wire: Wire, bucket: str, token: str, *, is_replicated: bool) -> None:
         self._wire = wire
         self._stream = f"KV_{bucket}"
         self._root = f"$KV.{bucket}."
@@ -69,6 +75,7 @@ class Listings:
         # No legal key, so nobody's; the publish that asks the leader never lands anyway.
         self._question = f"{inside}/"
         self._may_publish = True
+        self._proven_at = -math.inf if is_replicated else math.inf
 
     async def take(self, deadline: Deadline, *, after: int = 0) -> Listing:
         """
@@ -153,6 +160,47 @@ class Listings:
                 self._may_publish = False
         return await last_sequence_for_reader(self._wire, self._stream, self.filter, deadline)
 
+    def is_proven(self, asked_at: float) -> bool:
+        """
+        Whether who was asked at a monotonic time, or later, was of a majority of the servers.
+
+        A leader that was cut off does not know that the others have elected another one. It goes
+        on to answer, and to refuse what it is to store, for as long as it is cut off. But it makes
+        no consumer: that takes a majority.
+        """
+        return self._proven_at >= asked_at - _PROVEN_FOR
+
+    async def may_be_outdated(self, asked_at: float, deadline: Deadline) -> bool:
+        """
+        Whether an answer may be that of a leader which is one no more; where it is so, ask again.
+
+        Raises:
+            BackendUnavailableError: as `prove` does.
+        """
+        if self.is_proven(asked_at):
+            return False
+        await self.prove(deadline)
+        return True
+
+    async def prove(self, deadline: Deadline) -> None:
+        """
+        Have it proven for what is asked in the next moments, unless it is.
+
+        Raises:
+            BackendUnavailableError: who answers is cut off from the majority.
+        """
+        while not self.is_proven(time.monotonic()):
+            try:
+                async with self.consumer(deadline):
+                    return
+            except Denied:
+                # Who may not ask has to take anyone's word.
+                self._proven_at = math.inf
+            except (Interrupted, NotAnswered, NotDelivered):
+                if deadline.has_passed:
+                    raise BackendUnavailableError("The server that answers is cut off from the others.") from None
+            await deadline.pause()
+
     @asynccontextmanager
     async def consumer(self, deadline: Deadline, after: int = 0) -> AsyncIterator[str]:
         """
@@ -192,6 +240,7 @@ class Listings:
         create = self._wire.api_subject(f"CONSUMER.CREATE.{self._stream}.{name}.{self.filter}")
         delete = self._wire.api_subject(f"CONSUMER.DELETE.{self._stream}.{name}")
         try:
+            asked_at = time.monotonic()
             # Finished, so that the delete cannot overtake a create that is still on its way.
             reply = await finish(self._wire.request(create, request, timeout=deadline.at_most(_ONE_TRY)))
             error = translate.decode(reply.data).error
@@ -199,6 +248,7 @@ class Listings:
                 if error.is_passing:
                     raise Interrupted
                 raise translate.refusal(error)
+            self._proven_at = max(self._proven_at, asked_at)
             yield self._wire.api_subject(f"CONSUMER.MSG.NEXT.{self._stream}.{name}")
         finally:
             # Where it fails, the server forgets the consumer by itself.

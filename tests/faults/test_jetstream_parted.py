@@ -1,0 +1,75 @@
+"""A leader that is cut off from the others: it goes on to answer, and they have long elected another one."""
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.errors import BackendUnavailableError, IncompleteListingError, JsMemoryError
+from jsmemory.scope import Scope
+from jsmemory.testing.servers import make_bucket, plain_client
+from jsmemory.testing.torture.network import Network
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_nobody_takes_the_word_of_a_leader_that_is_one_no_more(tmp_path: Path, preflight: bool) -> None:
+    """
+    A worker beside it would be told that a note is there which others have deleted, or that one
+    is not there which they have written; and would write it again, or give up its work.
+    """
+    network = Network(tmp_path, 3)
+    async with network.running():
+        made = await make_bucket(network.direct_urls, "team", replicas=3)
+        leader = made["cluster"]["leader"]
+        here = next(node.url for node in network.nodes if node.name == leader)
+        there = [node.url for node in network.nodes if node.name != leader]
+        async with plain_client(here) as client, plain_client(*there) as other_client:
+            store = await JetStreamStore.bind(client, "team", "p", preflight=preflight, write_budget=3)
+            other = await JetStreamStore.bind(other_client, "team", "p", write_budget=30)
+            mine, theirs = Scope(), Scope()
+            await other.create("gone", "d", "c", scope=theirs)
+            await other.create("changed", "d", "c", scope=theirs)
+            await store.read("changed", scope=mine)
+            async with store.live() as view:
+                assert len(await view.list()) == 2
+                network.part(leader)
+                # They elect another one, which takes some seconds.
+                await other.delete("gone", scope=theirs)
+                await other.create("new", "d", "c", scope=theirs)
+                # What was proven before has worn off by now.
+                assert (
+                    await answers_of(
+                        view.list(),
+                        store.list(),
+                        store.delete("new", scope=None),
+                        store.read("new", scope=None),
+                        store.create("gone", "d", "c", scope=None),
+                    )
+                    == [IncompleteListingError] * 2 + [BackendUnavailableError] * 3
+                )
+                network.heal()
+                await network.ready()
+                await until_served(client)
+                assert [item.key for item in await view.list()] == ["changed", "new"]
+                await store.create("gone", "d", "c", scope=None)
+                assert await store.delete("new", scope=None) is True
+
+
+async def answers_of(*calls: Awaitable[object]) -> list[object]:
+    """The kinds of errors that calls end with, made side by side; what they give where they do not."""
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    return [type(answer) if isinstance(answer, JsMemoryError) else answer for answer in answers]
+
+
+async def until_served(client: Client) -> None:
+    """Until the server that was cut off takes part again."""
+    while True:
+        try:
+            await client.jetstream(timeout=1).stream_info("KV_team")
+        except Exception:
+            await asyncio.sleep(0.05)
+        else:
+            return
