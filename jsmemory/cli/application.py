@@ -49,6 +49,7 @@ _VERBS: Final = {
     "permissions": ("permitting", "permit"),
     "demo": ("demonstrating", "demonstrate"),
     "bench": ("benchmarking", "measure"),
+    "scaling": ("planning", "plan"),
     "torture": ("torturing", "torture"),
 }
 """Each verb: the module that it lives in, and the function that it is. In the order of the help."""

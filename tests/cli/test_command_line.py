@@ -31,6 +31,7 @@ VERBS = (
     "permissions",
     "demo",
     "bench",
+    "scaling",
     "torture",
 )
 
@@ -45,6 +46,7 @@ SHOWN: dict[str, set[str]] = {
     "permissions": {"--bucket", "--prefix", "--identity", "--config", "--read-only"},
     "compact": {"--backend", "--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
     "torture": {"--backend"},
+    "scaling": set(),
     "bench": {"--bucket", "--prefix", "--directory", "--config", "--context", "--server"},
 }
 """The shared options of the commands that do not take all of them."""

@@ -1,0 +1,107 @@
+"""What was measured, as far as the plan needs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from jsmemory.errors import InvalidOptionsError
+from jsmemory.testing.measuring.scale.measuring import SIZE
+
+_REMEDY = "Make it with: jsmemory bench --throughput --scale --json"
+
+
+class _Load(msgspec.Struct, frozen=True):
+    runs: int
+    processes: int
+    mix: str
+    per_second: float
+    mean_ms: float
+    cpu_us: float
+
+
+class _Arrivals(msgspec.Struct, frozen=True):
+    offered_per_second: float
+    per_second: float
+    mean_ms: float
+
+
+class _Timed(msgspec.Struct, frozen=True):
+    median_ms: float
+
+
+class _Filled(msgspec.Struct, frozen=True):
+    entries: int
+    bytes_of_an_entry: float
+
+
+class _Scale(msgspec.Struct, frozen=True):
+    operations: dict[str, dict[str, _Timed]]
+    filled: list[_Filled]
+
+
+class _Document(msgspec.Struct, frozen=True):
+    throughput: list[_Load]
+    arrivals: list[_Arrivals]
+    scale: _Scale
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """
+    One bucket on the servers that were measured.
+
+    Attributes:
+        replicas: How many servers held it.
+        read_ms: Milliseconds of a read where nothing else goes on.
+        write_ms: The same of an update.
+        reads_per_second: As many as were done at once.
+        writes_per_second: The same of updates.
+        worker_us: Microseconds of a worker's processor for one operation.
+        list_ms: Milliseconds of the listing of a prefix of 1,000 entries, in the largest bucket.
+        overhead_bytes: What a server keeps of an entry beside its content.
+        arrivals: Writes that came in by chance: how many a second, and how long they took.
+    """
+
+    replicas: int
+    read_ms: float
+    write_ms: float
+    reads_per_second: float
+    writes_per_second: float
+    worker_us: float
+    list_ms: float
+    overhead_bytes: float
+    arrivals: Sequence[tuple[float, float]]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Figures":
+        """
+        Take them out of what the benchmark printed.
+
+        Raises:
+            InvalidOptionsError: something is missing.
+        """
+        try:
+            read = msgspec.convert(document, _Document)
+            largest = max(read.scale.filled, key=lambda filled: filled.entries)
+            return cls(
+                read.replicas,
+                _alone(read.throughput, "reads").mean_ms,
+                _alone(read.throughput, "writes").mean_ms,
+                max(load.per_second for load in read.throughput if load.mix == "reads"),
+                max(load.per_second for load in read.throughput if load.mix == "writes"),
+                # With many runs: one alone also pays for what they would share.
+                min(load.cpu_us for load in read.throughput if load.mix == "mixed" and load.processes == 1),
+                read.scale.operations["list"][str(largest.entries)].median_ms,
+                round(largest.bytes_of_an_entry - SIZE, 1),
+                [(each.offered_per_second, each.mean_ms) for each in read.arrivals],
+            )
+        except (msgspec.ValidationError, LookupError, ValueError):
+            raise InvalidOptionsError("measured", "lacks a figure that is needed", _REMEDY) from None
+
+
+def _alone(loads: Sequence[_Load], mix: str) -> _Load:
+    (alone,) = [load for load in loads if (load.runs, load.processes, load.mix) == (1, 1, mix)]
+    return alone
