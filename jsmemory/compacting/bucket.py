@@ -5,7 +5,7 @@ from typing import Final
 
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.options import BIND_TIMEOUT
-from jsmemory.backends.jetstream.recipe import BucketRecipe, successor_cure
+from jsmemory.backends.jetstream.recipe import BucketRecipe, advised, successor_cure
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.compacting.compaction import Compaction, Progressed, unheeded
 from jsmemory.compacting.removing import AGAIN, Removing
@@ -167,7 +167,7 @@ def _refuse_unfit(bucket: str, described: Described) -> None:
     finding = Finding(
         "bucket_sealed" if config.sealed else "bucket_deny_purge",
         f"The bucket {why}, for good: markers stay in it.",
-        successor_cure(bucket, replicas=config.num_replicas),
+        successor_cure(advised(bucket, is_clustered=bool(described.cluster.name))),
     )
     raise BucketUnfitError(bucket, [finding])
 

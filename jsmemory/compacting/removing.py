@@ -64,7 +64,8 @@ class Removing:
         """
         described = await self._describe(deadline)
         if described is None:
-            raise BucketNotFoundError(self._bucket, missing_bucket_cure(self._bucket))
+            cure = missing_bucket_cure(self._bucket, is_clustered=self._wire.is_clustered)
+            raise BucketNotFoundError(self._bucket, cure)
         self._created = described.created
         return described
 

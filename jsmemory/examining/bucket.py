@@ -179,7 +179,7 @@ class _Examination:
             Verdict.FAULT,
             "bucket_not_found",
             f"There is no bucket {self.bucket}.{hint}",
-            missing_bucket_cure(self.bucket),
+            missing_bucket_cure(self.bucket, is_clustered=self.wire.is_clustered),
         )
 
     def _unseen(self) -> Check:

@@ -21,7 +21,7 @@ from jsmemory.examining.questions import Questions, Silence, read
 from jsmemory.examining.report import Check, Report, Verdict, found, ok
 from jsmemory.examining.rights import rights_in_journal
 from jsmemory.examining.service import tell_of
-from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, StreamRecipe, examine, is_stream_name
+from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, missing_stream_cure
 
 _PATIENCE = 2.0
 # Seconds for one answer.
@@ -106,7 +106,7 @@ async def _unseen(stream: str, described: object, questions: Questions) -> Check
             Verdict.FAULT,
             "stream_not_found",
             f"There is no stream {stream}.{hint}",
-            StreamRecipe(stream=stream).nats_stream_add(),
+            missing_stream_cure(stream, is_clustered=questions.wire.is_clustered),
         )
     if described is Silence.DENIED:
         subject = questions.wire.api_subject(f"STREAM.INFO.{stream}")

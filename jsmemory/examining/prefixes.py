@@ -64,7 +64,7 @@ async def list_prefixes(nc: Connection, bucket: str, *, api_prefix: str | None =
     operation = f"STREAM.INFO.{STREAM_PREFIX}{bucket}"
     described = await Questions(wire, _PATIENCE).ask(operation, Described)
     if isinstance(described, translate.ApiError) and described.err_code == translate.STREAM_NOT_FOUND:
-        raise BucketNotFoundError(bucket, missing_bucket_cure(bucket))
+        raise BucketNotFoundError(bucket, missing_bucket_cure(bucket, is_clustered=wire.is_clustered))
     if described is Silence.DENIED:
         raise AccessDeniedError(f"publish to {wire.api_subject(operation)}")
     if not isinstance(described, Described):

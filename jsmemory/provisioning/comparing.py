@@ -75,7 +75,7 @@ def _mend_all(recipe: Recipe, deviations: tuple[Deviation, ...]) -> str | None:
 
 
 def _deviations(recipe: Recipe, wanted: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Deviation]:
-    replacement = _replacement(recipe, live)
+    replacement = _replacement(recipe)
     for setting, fit in _FINAL.items():
         found = live.get(setting) or fit
         if found != fit:
@@ -102,9 +102,9 @@ def _editable(recipe: Recipe, setting: str, wanted: Any, found: Any, flags: tupl
     return Deviation(setting, _worded(wanted), _worded(found), edit_line(recipe.stream, flags), flags)
 
 
-def _replacement(recipe: Recipe, live: Mapping[str, Any]) -> str:
+def _replacement(recipe: Recipe) -> str:
     if isinstance(recipe, BucketRecipe):
-        return successor_cure(recipe.bucket, replicas=int(live.get("num_replicas") or recipe.replicas))
+        return successor_cure(recipe)
     return nats_stream_add(f"{recipe.stream[: MAX_STREAM_LENGTH - 2]}-2", replicas=recipe.replicas)
 
 

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from jsmemory import BucketRecipe, print_recipe
-from jsmemory.backends.jetstream.recipe import missing_bucket_cure
 from jsmemory.cli.examining import CODES
 from jsmemory.limits import MAX_ENTRY_BYTES
 from jsmemory.provisioning.command_line import make_line, make_lines
@@ -68,10 +67,10 @@ def test_the_readme_knows_the_size_of_an_entry() -> None:
     assert f"{MAX_ENTRY_BYTES:,} bytes" in README
 
 
-def test_the_compose_file_makes_the_bucket_that_the_error_advises() -> None:
+def test_the_compose_file_makes_the_bucket_of_the_readme() -> None:
     """Whoever starts with the compose file must not be the one whose bucket is different."""
     bucket = COMPOSE["services"]["bucket"]
-    assert bucket["command"] == [missing_bucket_cure("team")]
+    assert bucket["command"] == [BucketRecipe(bucket="team").nats_kv_add()]
     assert bucket["restart"] == "no"
     assert bucket["depends_on"] == {"nats": {"condition": "service_healthy"}}
 

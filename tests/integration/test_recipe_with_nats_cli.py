@@ -66,7 +66,7 @@ async def test_the_line_makes_a_bucket_that_preflight_has_nothing_against(
 ) -> None:
     """Whoever follows the error's advice must not be sent away a second time."""
     name = f"{bucket}_line"
-    done = shell(missing_bucket_cure(name))
+    done = shell(missing_bucket_cure(name, is_clustered=False))
     assert done.returncode == 0, done.stderr
     facts = await facts_of(name)
     assert examine(facts, max_payload=nc.max_payload, api_level=1) == ()
@@ -96,8 +96,8 @@ async def test_a_cure_mends_the_bucket_and_keeps_every_entry(
     before = await values_of(nc, unfit_bucket.name)
     done = shell(finding.cure)
     assert done.returncode == 0, done.stderr
-    replaced = "kv add" in finding.cure
-    fit = successor(unfit_bucket.name).bucket if replaced else unfit_bucket.name
+    replaced = "stream add" in finding.cure
+    fit = successor(BucketRecipe(bucket=unfit_bucket.name)).bucket if replaced else unfit_bucket.name
     assert examine(await facts_of(fit), max_payload=nc.max_payload, api_level=1) == ()
     assert await values_of(nc, fit) == before
 
@@ -117,7 +117,7 @@ async def test_a_successor_has_what_the_bucket_held_and_not_what_was_deleted(
     (finding,) = examine(await facts_of(name), max_payload=nc.max_payload, api_level=1)
     done = shell(finding.cure)
     assert done.returncode == 0, done.stderr
-    assert await values_of(nc, successor(name).bucket) == {"kept": b"last"}
+    assert await values_of(nc, successor(BucketRecipe(bucket=name)).bucket) == {"kept": b"last"}
 
 
 async def test_an_edit_leaves_alone_what_the_operator_chose(

@@ -389,7 +389,7 @@ async def test_a_bucket_that_gives_nothing_back_is_refused_with_what_replaces_it
         await compact_bucket(nc, name)
     (finding,) = refused.value.findings
     assert finding.code == code
-    assert finding.cure.startswith(f"nats kv add {name}-2")
+    assert finding.cure.startswith(f"nats stream add KV_{name}-2 ")
     assert (await compact_bucket(nc, name, dry_run=True)).is_whole
 
 
@@ -409,5 +409,5 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(nc: Clie
 
 async def test_a_missing_bucket_comes_with_the_line_that_makes_it(nc: Client) -> None:
     """A wrong name would look like a bucket that has nothing to remove."""
-    with pytest.raises(BucketNotFoundError, match="nats kv add nowhere "):
+    with pytest.raises(BucketNotFoundError, match="nats stream add KV_nowhere "):
         await compact_bucket(nc, "nowhere")

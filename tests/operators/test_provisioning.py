@@ -298,6 +298,15 @@ async def test_where_no_edit_helps_the_one_command_makes_a_successor(nc: Client,
     assert compared.cure.startswith(f"nats kv add {bucket}-2-2 ")
 
 
+async def test_a_successor_is_what_was_asked_for_and_not_what_is_there(nc: Client, bucket: str) -> None:
+    """Whoever asks for three replicas and gets one finds out at the next crash."""
+    await make_bucket(nc, f"{bucket}-2", storage="memory")
+    asked = {"replicas": 3, "history": 2, "allow_rollup": False}
+    compared = await compare_recipe(nc, BucketRecipe(bucket=f"{bucket}-2", **asked))
+    assert compared.cure is not None
+    assert compared.cure.startswith(BucketRecipe(bucket=f"{bucket}-2-2", **asked).one_line())
+
+
 async def test_what_is_not_there_is_told_with_the_line_that_makes_it(nc: Client, bucket: str) -> None:
     """A wrong name, or a cluster that was set up anew."""
     with pytest.raises(BucketNotFoundError) as missing:

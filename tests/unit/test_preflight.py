@@ -88,7 +88,7 @@ def test_what_no_edit_mends_is_cured_by_a_successor(code: str, config: dict[str,
     """A command that the server refuses leaves its operator with the fault and without advice."""
     (finding,) = findings(**config)
     assert finding.code == code
-    assert finding.cure.startswith(BucketRecipe(bucket="team-2", replicas=3).nats_kv_add() + " && ")
+    assert finding.cure.startswith(BucketRecipe(bucket="team-2", replicas=3, allow_rollup=False).one_line() + " && ")
     assert "nats kv get team " in finding.cure
     assert "nats kv put team-2 " in finding.cure
 
@@ -137,11 +137,13 @@ def test_a_server_that_ignores_a_condition_on_a_prefix_is_found(level: int | Non
     assert codes(api_level=level) == found
 
 
-@pytest.mark.parametrize(("level", "command"), [(None, "add team-2"), (1, "add team-2"), (2, "edit team")])
+@pytest.mark.parametrize(
+    ("level", "command"), [(None, "stream add KV_team-2"), (1, "stream add KV_team-2"), (2, "kv edit team")]
+)
 def test_the_cure_of_too_few_consumers_is_one_that_the_server_carries_out(level: int | None, command: str) -> None:
     """A server before 2.12 refuses to change how many consumers a stream allows."""
     (finding,) = findings(api_level=level, max_consumers=1)
-    assert finding.cure.startswith(f"nats kv {command}")
+    assert finding.cure.startswith(f"nats {command}")
 
 
 @pytest.mark.parametrize("allowed", [-1, 0, MIN_CONSUMERS])

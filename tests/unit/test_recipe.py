@@ -36,10 +36,12 @@ def test_the_line_is_exactly_this() -> None:
 
 
 def test_a_missing_bucket_is_answered_with_the_line() -> None:
-    """The first thing that a new user meets must be something to paste."""
-    assert str(BucketNotFoundError("team", missing_bucket_cure("team"))).endswith(
-        BucketRecipe(bucket="team").nats_kv_add()
+    """The first thing that a new user meets must be something to paste, and leave nothing to mend."""
+    assert str(BucketNotFoundError("team", missing_bucket_cure("team", is_clustered=False))).endswith(
+        "nats stream add KV_team --subjects='$KV.team.>' --storage=file --replicas=1 --retention=limits --discard=new "
+        "--max-msgs-per-subject=1 --max-msg-size=128K --allow-direct --deny-delete --no-allow-rollup --defaults"
     )
+    assert "--replicas=3 " in missing_bucket_cure("team", is_clustered=True)
 
 
 @pytest.mark.parametrize("character", WORST, ids=ascii)
@@ -71,13 +73,14 @@ def test_a_size_that_the_command_line_cannot_say_is_refused(size: int) -> None:
         BucketRecipe(bucket="team", max_value_size=size)
 
 
-@pytest.mark.parametrize(("replicas", "of_successor"), [(1, 1), (2, 3), (3, 3), (5, 3)])
-def test_a_successor_is_no_less_durable(replicas: int, of_successor: int) -> None:
+def test_a_successor_is_all_that_was_asked_for_under_another_name() -> None:
     """Mending one fault must not cost the copy that survives the next crash."""
-    assert successor("team", replicas=replicas) == BucketRecipe(bucket="team-2", replicas=of_successor)
+    recipe = BucketRecipe(bucket="team", replicas=5, history=2, allow_rollup=False, cluster="east")
+    assert successor(recipe) == BucketRecipe(bucket="team-2", replicas=5, history=2, allow_rollup=False, cluster="east")
 
 
 def test_a_bucket_of_the_longest_name_has_a_successor() -> None:
     """A check that raises while it words its answer tells nobody what is wrong."""
-    assert len(successor("b" * 200).bucket) == 200
-    assert successor("b" * 200).bucket != "b" * 200
+    longest = "b" * 200
+    assert len(successor(BucketRecipe(bucket=longest)).bucket) == 200
+    assert successor(BucketRecipe(bucket=longest)).bucket != longest

@@ -140,7 +140,8 @@ class Binding:
         except msgspec.DecodeError:
             error = translate.decode(raw).error
             if error is not None and error.err_code == translate.STREAM_NOT_FOUND:
-                raise BucketNotFoundError(self._bucket, missing_bucket_cure(self._bucket)) from None
+                cure = missing_bucket_cure(self._bucket, is_clustered=self._wire.is_clustered)
+                raise BucketNotFoundError(self._bucket, cure) from None
             raise BackendUnavailableError("The server could not describe the bucket.") from None
         max_payload = self._wire.connection.max_payload
         if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):

@@ -53,6 +53,12 @@ class StreamConfig(msgspec.Struct, frozen=True):
     consumer_limits: ConsumerLimits | None = None
 
 
+class StreamCluster(msgspec.Struct, frozen=True):
+    """Where a stream is held; the name is empty where the server is alone."""
+
+    name: str = ""
+
+
 class StreamFacts(msgspec.Struct, frozen=True):
     """
     What the server says of a bucket's stream; what it says besides is let pass.
@@ -60,10 +66,12 @@ class StreamFacts(msgspec.Struct, frozen=True):
     Attributes:
         config: The configuration as it is in force.
         created: When the stream was made: with it a bucket differs from its namesake.
+        cluster: Where it is held.
     """
 
     config: StreamConfig
     created: str = ""
+    cluster: StreamCluster = StreamCluster()
 
     @classmethod
     def of(cls, raw: bytes) -> "StreamFacts":
@@ -84,6 +92,11 @@ class StreamFacts(msgspec.Struct, frozen=True):
     def replicas(self) -> int:
         """How many servers hold the stream."""
         return self.config.num_replicas
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether there are servers for replicas."""
+        return bool(self.cluster.name) or self.replicas > 1
 
     @property
     def allow_direct(self) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX, Origin, StreamConfig, StreamFacts
-from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, size, successor, successor_cure
+from jsmemory.backends.jetstream.recipe import MAX_VALUE_SIZE, advised, size, successor, successor_cure
 from jsmemory.findings import Finding
 from jsmemory.limits import MAX_ENTRY_BYTES
 
@@ -83,12 +83,13 @@ def _mirrored(bucket: str, origin: Origin) -> Finding:
 
 
 def _replacement(facts: StreamFacts) -> str:
+    recipe = advised(facts.bucket, is_clustered=facts.is_clustered)
     if facts.config.retention != "workqueue":
-        return successor_cure(facts.bucket, replicas=facts.replicas)
-    new = successor(facts.bucket, replicas=facts.replicas)
+        return successor_cure(recipe)
+    new = successor(recipe)
     # A work queue refuses the consumer that lists keys, so there is no loop to print.
     return (
-        f"{new.nats_kv_add()} && for subject in $(nats stream subjects {facts.config.name} --names); do "
+        f"{new.one_line()} && for subject in $(nats stream subjects {facts.config.name} --names); do "
         f'key=${{subject#*.*.}}; nats kv get {facts.bucket} "$key" --raw >entry && '
         f'nats kv put {new.bucket} "$key" <entry; done'
     )

@@ -7,7 +7,7 @@ streams are the operator's. So the recipe is printed, by an error, by the docume
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
@@ -107,6 +107,39 @@ class BucketRecipe:
         flags += [f"--tags={tag}" for tag in self.tags]
         return f"nats kv add {self.bucket} {' '.join(flags)}"
 
+    @property
+    def beyond_a_bucket(self) -> tuple[str, ...]:
+        """The flags of what only the stream under a bucket can be told."""
+        flags = []
+        if not self.allow_rollup:
+            flags.append("--no-allow-rollup")
+        if self.expiring_markers:
+            flags.append("--allow-msg-ttl")
+        return tuple(flags)
+
+    def one_line(self) -> str:
+        """
+        The one line that makes it whole, and needs no terminal.
+
+        What ``nats kv add`` cannot say takes a ``nats stream add``. Run again that succeeds
+        where the stream is as it says, and fails, changing nothing, where it is not.
+        """
+        if not self.beyond_a_bucket:
+            return self.nats_kv_add()
+        limits = [f"--max-msgs-per-subject={self.history}", f"--max-msg-size={size(self.max_value_size)}"]
+        if self.max_bucket_size is not None:
+            limits.append(f"--max-bytes={size(self.max_bucket_size)}")
+        if self.cluster is not None:
+            limits.append(f"--cluster={self.cluster}")
+        limits += [f"--tag={tag}" for tag in self.tags]
+        if self.allow_rollup:
+            limits.append("--allow-rollup")
+        return (
+            f"nats stream add {self.stream} --subjects='$KV.{self.bucket}.>' --storage=file "
+            f"--replicas={self.replicas} --retention=limits --discard=new {' '.join(limits)} "
+            f"--allow-direct --deny-delete {' '.join(self.beyond_a_bucket)} --defaults"
+        )
+
     @staticmethod
     def room_for(stores: int, *, max_value_size: int = MAX_VALUE_SIZE, history: int = 1) -> int:
         """
@@ -123,20 +156,33 @@ def size(count: int) -> str:
     return f"{count // KIB}K"
 
 
-def missing_bucket_cure(bucket: str) -> str:
-    """The line that makes the bucket which a store was told to use and which is not there."""
-    return BucketRecipe(bucket=bucket).nats_kv_add()
+def advised_replicas(*, is_clustered: bool) -> Literal[1, 3]:
+    """Of a bucket or a stream that an error tells how to make: 3 wherever there are servers for them."""
+    return 3 if is_clustered else 1
 
 
-def successor(bucket: str, *, replicas: int = 1) -> BucketRecipe:
+def advised(bucket: str, *, is_clustered: bool) -> BucketRecipe:
+    """The recipe of a bucket of which nobody has said how it is to be."""
+    return BucketRecipe(bucket=bucket, replicas=advised_replicas(is_clustered=is_clustered), allow_rollup=False)
+
+
+def missing_bucket_cure(bucket: str, *, is_clustered: bool) -> str:
+    """
+    The line that makes the bucket which a store was told to use and which is not there.
+
+    Args:
+        bucket: Its name.
+        is_clustered: Whether the servers are a cluster.
+    """
+    return advised(bucket, is_clustered=is_clustered).one_line()
+
+
+def successor(recipe: BucketRecipe) -> BucketRecipe:
     """The recipe of the bucket that takes over from one that no edit can mend."""
-    return BucketRecipe(
-        bucket=bucket[: MAX_BUCKET_LENGTH - 2] + "-2",
-        replicas=1 if replicas == 1 else 3,
-    )
+    return replace(recipe, bucket=recipe.bucket[: MAX_BUCKET_LENGTH - 2] + "-2")
 
 
-def successor_cure(bucket: str, *, replicas: int = 1) -> str:
+def successor_cure(recipe: BucketRecipe) -> str:
     """
     The line that replaces a bucket where the server changes nothing of what is wrong with it.
 
@@ -144,8 +190,8 @@ def successor_cure(bucket: str, *, replicas: int = 1) -> str:
     would store an empty value where a read failed. The copies have revisions of their own,
     so nothing that a scope remembers of the old bucket authorises an overwrite in the new.
     """
-    new = successor(bucket, replicas=replicas)
+    bucket, new = recipe.bucket, successor(recipe)
     return (
-        f"{new.nats_kv_add()} && for key in $(nats kv ls {bucket}); do "
+        f"{new.one_line()} && for key in $(nats kv ls {bucket}); do "
         f'nats kv get {bucket} "$key" --raw >entry && nats kv put {new.bucket} "$key" <entry || break; done'
     )

@@ -138,6 +138,13 @@ class Wire:
                 await finish(subscription.unsubscribe())
 
     @property
+    def is_clustered(self) -> bool:
+        """Whether the server has said that it is one of a cluster; False where that cannot be seen."""
+        # nats-py keeps what it was told to itself, and ours hands out the client that it has just now.
+        client = getattr(self.connection, "client", self.connection)
+        return bool((getattr(client, "_server_info", None) or {}).get("cluster"))
+
+    @property
     def is_closed(self) -> bool:
         """Whether the connection was closed for good: by its owner, or a bare client by itself."""
         return self.connection.is_closed

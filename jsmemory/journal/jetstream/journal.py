@@ -26,7 +26,7 @@ from jsmemory.journal import records
 from jsmemory.journal.jetstream.appending import START, Appending, Refused
 from jsmemory.journal.jetstream.asking import Asking
 from jsmemory.journal.jetstream.reading import Reading
-from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, nats_stream_add, root_of
+from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, missing_stream_cure, root_of
 from jsmemory.journal.journal import Journal, RunLine, Tail
 from jsmemory.journal.records import Record
 from jsmemory.journal.replay import Line, status_in
@@ -102,7 +102,7 @@ class JetStreamJournal(Journal):
         except msgspec.DecodeError:
             error = translate.decode(raw).error
             if error is not None and error.err_code == translate.STREAM_NOT_FOUND:
-                raise StreamNotFoundError(stream, nats_stream_add(stream)) from None
+                raise StreamNotFoundError(stream, missing_stream_cure(stream, is_clustered=wire.is_clustered)) from None
             raise BackendUnavailableError("The server could not describe the stream of the journal.") from None
         if findings := examine(facts, max_payload=nc.max_payload):
             raise StreamUnfitError(stream, findings)

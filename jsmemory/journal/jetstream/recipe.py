@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from jsmemory.backends.jetstream.facts import StreamConfig, StreamFacts
+from jsmemory.backends.jetstream.recipe import advised_replicas
 from jsmemory.findings import Finding
 from jsmemory.journal.records import MAX_RECORD_BYTES
 
@@ -74,6 +75,11 @@ def nats_stream_add(stream: str, *, replicas: int = 1) -> str:
     )
 
 
+def missing_stream_cure(stream: str, *, is_clustered: bool) -> str:
+    """The line that makes the stream which a journal was told to use and which is not there."""
+    return nats_stream_add(stream, replicas=advised_replicas(is_clustered=is_clustered))
+
+
 def examine(facts: StreamFacts, *, max_payload: int) -> tuple[Finding, ...]:
     """
     Everything that makes a stream unfit for a journal, at once; nothing where it is fit.
@@ -83,7 +89,8 @@ def examine(facts: StreamFacts, *, max_payload: int) -> tuple[Finding, ...]:
         max_payload: Bytes that the server takes in one message, headers included.
     """
     config = facts.config
-    replacement = nats_stream_add(f"{config.name[: MAX_STREAM_LENGTH - 2]}-2", replicas=1 if facts.replicas == 1 else 3)
+    successor = f"{config.name[: MAX_STREAM_LENGTH - 2]}-2"
+    replacement = missing_stream_cure(successor, is_clustered=facts.is_clustered)
     edit = f"nats stream edit {config.name} --force"
     findings = [Finding(f"stream_{code}", problem, replacement) for code, problem in _final_faults(config)]
     for code, problem, flags in () if config.mirror is not None else _editable_faults(config):
