@@ -12,13 +12,18 @@ import jsmemory
 from jsmemory import BucketRecipe, InvalidOptionsError, PreparedCluster
 from jsmemory.cli import screen
 from jsmemory.cli.exits import SetupRefused, UsageRefused
-from jsmemory.cli.nodes import HOST, Place, check_configuration, free_places, keep_up, nodes_of, places_from
+from jsmemory.cli.nodes import HOST, check_configuration, check_free, keep_up, nodes_of, written_for
+from jsmemory.cli.settling import Settled
 from jsmemory.testing.servers import NatsCluster
 
 OPERATOR: Final = "operator"
+SYSTEM: Final = "sys"
+SYSTEM_CONTEXT: Final = "system"
 CONNECT_S: Final = 20.0
 READY_S: Final = 60.0
 """An election takes 4 to 9 s, and twice or thrice that where votes split."""
+
+ENVIRONMENT: Final = "cluster.env"
 
 _PRIVATE: Final = 0o600
 
@@ -44,17 +49,16 @@ def prepare(folder: Path, hosts: Sequence[str]) -> PreparedCluster:
     return prepared
 
 
-def tell_of_prepared(prepared: PreparedCluster, bucket: str, port: int, *, as_json: bool) -> None:
+def tell_of_prepared(prepared: PreparedCluster, settled: Settled, *, as_json: bool) -> None:
     """
     Say what there is, and how to connect once the nodes run.
 
     Args:
         prepared: What was made.
-        bucket: The bucket that will be there.
-        port: Where clients will connect to the first node.
+        settled: The bucket that will be there, and where the nodes will listen.
         as_json: Say it in JSON.
     """
-    access = _Access(prepared, bucket, places_from(port))
+    access = _Access(prepared, settled)
     access.keep()
     if as_json:
         screen.put_json({**access.plain(), "notes": list(prepared.notes)})
@@ -63,14 +67,13 @@ def tell_of_prepared(prepared: PreparedCluster, bucket: str, port: int, *, as_js
     access.tell("Once they run, use the bucket")
 
 
-async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as_json: bool) -> None:
+async def serve_cluster(prepared: PreparedCluster, settled: Settled, *, as_json: bool) -> None:
     """
     Run the nodes with a bucket on all of them, until this is cancelled; one that ends is started again.
 
     Args:
         prepared: What they are started with.
-        bucket: Its name.
-        port: Where clients connect to the first node; the other ports follow from it. 0 takes free ones.
+        settled: The bucket, and where the nodes listen.
         as_json: Say in JSON how to connect.
 
     Raises:
@@ -79,14 +82,14 @@ async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as
         InvalidOptionsError: there is no nats-server.
     """
     with _alone_in(prepared.folder):
-        places = free_places(port)
-        cluster = NatsCluster.of(nodes_of(prepared, places))
+        check_free(settled.places)
+        cluster = NatsCluster.of(nodes_of(prepared, settled.places))
         try:
             cluster.begin()
             screen.talk("Three nodes start. Until they agree who leads, up to half a minute can pass.")
             await cluster.ready(READY_S)
-            access = _Access(prepared, bucket, places)
-            differences = await _make(access.variables, bucket)
+            access = _Access(prepared, settled)
+            differences = await _make(access.variables, settled.bucket)
             access.keep()
             if as_json:
                 screen.put_json({**access.plain(), "pids": {node.name: node.pid for node in cluster.nodes}})
@@ -97,7 +100,7 @@ async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as
                 )
             for difference in differences:
                 screen.talk(f"The bucket was there, and is not as a new one would be: {difference}")
-            await keep_up(cluster)
+            await keep_up(cluster, lambda: written_for(jsmemory.prepare_cluster(prepared.folder), settled.places))
         finally:
             cluster.terminate()
 
@@ -105,19 +108,22 @@ async def serve_cluster(prepared: PreparedCluster, bucket: str, port: int, *, as
 class _Access:
     """How the operator of the shared buckets connects to nodes on this machine."""
 
-    def __init__(self, prepared: PreparedCluster, bucket: str, places: Sequence[Place]) -> None:
-        self._bucket = bucket
+    def __init__(self, prepared: PreparedCluster, settled: Settled) -> None:
+        self._settled = settled
+        self._bucket = settled.bucket
+        self._folder = prepared.folder
         self._file = prepared.folder / f"{OPERATOR}.env"
-        self._monitors = [f"http://{HOST}:{place.monitor}" for place in places]
+        self._monitors = [f"http://{HOST}:{place.monitor}" for place in settled.places]
         self.variables = {
-            "NATS_URL": ",".join(f"tls://{HOST}:{place.client}" for place in places),
+            "NATS_URL": ",".join(f"tls://{HOST}:{place.client}" for place in settled.places),
             "NATS_CA": str(prepared.authority),
             "NATS_USER": OPERATOR,
             "NATS_PASSWORD": prepared.password(OPERATOR),
         }
 
     def keep(self) -> None:
-        """Put it down for a shell, where only the owner of the folder reads it."""
+        """Put it down for a shell, where only the owner of the folder reads it; and what it came from."""
+        self._settled.keep(self._folder)
         self._file.touch(mode=_PRIVATE)
         self._file.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in self.variables.items()))
 
@@ -132,16 +138,17 @@ class _Access:
         }
 
     def tell(self, beginning: str) -> None:
-        url, authority = self.variables["NATS_URL"], shlex.quote(self.variables["NATS_CA"])
+        server = f"--server={self.variables['NATS_URL']} --tlsca={shlex.quote(self.variables['NATS_CA'])}"
         monitors = " ".join(f"--monitor {monitor}" for monitor in self._monitors)
         for line in (
             f"{beginning} {self._bucket} with:",
             f"    set -a; . {shlex.quote(str(self._file))}; set +a",
             f"    jsmemory --bucket {self._bucket} list",
             f"    jsmemory --bucket {self._bucket} doctor {monitors}",
-            "Or, where there is the nats command line, keep it as a context:",
-            f"    nats context add {OPERATOR} --server={url} --tlsca={authority}"
-            f' --user={OPERATOR} --password="$NATS_PASSWORD"',
+            "Or, where there is the nats command line, keep contexts. Variables win over them, so without the above:",
+            f"    unset {' '.join(self.variables)}; . {shlex.quote(str(self._folder / ENVIRONMENT))}",
+            f'    nats context add {self._bucket} {server} --user={OPERATOR} --password="$PASSWORD_{OPERATOR}"',
+            f'    nats context add {SYSTEM_CONTEXT} {server} --user={SYSTEM} --password="$PASSWORD_{SYSTEM}"',
         ):
             screen.talk(line)
 

@@ -4,11 +4,11 @@ import asyncio
 import os
 import subprocess  # the server's own check of its configuration
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Never
 
-from jsmemory import PreparedCluster
+from jsmemory import InvalidOptionsError, PreparedCluster
 from jsmemory.cli import screen
 from jsmemory.cli.exits import SetupRefused
 from jsmemory.testing.servers import (
@@ -58,24 +58,46 @@ def free_places(first: int) -> list[Place]:
         SetupRefused: a port is taken.
     """
     if first == 0:
-        return [Place(draw_port(), draw_port(), draw_port()) for _ in range(NODES)]
+        return drawn_places()
     places = places_from(first)
+    check_free(places)
+    return places
+
+
+def drawn_places() -> list[Place]:
+    """Free ports for all nodes."""
+    return [Place(draw_port(), draw_port(), draw_port()) for _ in range(NODES)]
+
+
+def check_free(places: Sequence[Place]) -> None:
+    """
+    See whether nodes can listen there now.
+
+    Raises:
+        SetupRefused: a port is taken.
+    """
     for port in (port for place in places for port in (place.client, place.route, place.monitor)):
         if not is_free(port):
             raise SetupRefused(
                 f"Port {port} is taken or may not be used. Choose where they begin: --port N, or --port 0."
             )
-    return places
 
 
 def nodes_of(prepared: PreparedCluster, places: Sequence[Place]) -> list[NatsServer]:
     """The nodes of a cluster, each in its folder, not started yet."""
-    nodes = []
-    for place, (name, variables) in zip(places, _variables(prepared, places), strict=True):
-        written = WrittenConfiguration(file=prepared.configuration, environment=variables)
-        folder = prepared.folder / name
-        nodes.append(NatsServer(folder, name=name, port=place.client, monitor=place.monitor, written=written))
-    return nodes
+    written = written_for(prepared, places)
+    return [
+        NatsServer(prepared.folder / name, name=name, port=place.client, monitor=place.monitor, written=written[name])
+        for name, place in zip(prepared.nodes, places, strict=True)
+    ]
+
+
+def written_for(prepared: PreparedCluster, places: Sequence[Place]) -> dict[str, WrittenConfiguration]:
+    """What each node is started with, by its name."""
+    return {
+        name: WrittenConfiguration(file=prepared.configuration, environment=variables)
+        for name, variables in _variables(prepared, places)
+    }
 
 
 def check_configuration(prepared: PreparedCluster) -> None:
@@ -102,9 +124,16 @@ def check_configuration(prepared: PreparedCluster) -> None:
         raise SetupRefused(f"A server does not take its configuration. Mend this, then try again: {said}")
 
 
-async def keep_up(cluster: NatsCluster) -> Never:
-    """Start every node again that ends by itself, and say so."""
-    watched = [_Watched(node) for node in cluster.nodes]
+async def keep_up(cluster: NatsCluster, written: Callable[[], Mapping[str, WrittenConfiguration]]) -> Never:
+    """
+    Start every node again that ends, and say so.
+
+    Args:
+        cluster: The nodes.
+        written: What they are to be started with now; asked each time, so that a node which is ended
+            on purpose comes back with the passwords of today.
+    """
+    watched = [_Watched(node, written) for node in cluster.nodes]
     while True:
         await asyncio.sleep(_LOOK_S)
         for each in watched:
@@ -120,8 +149,9 @@ def _variables(prepared: PreparedCluster, places: Sequence[Place]) -> Iterator[t
 
 
 class _Watched:
-    def __init__(self, node: NatsServer) -> None:
+    def __init__(self, node: NatsServer, written: Callable[[], Mapping[str, WrittenConfiguration]]) -> None:
         self._node = node
+        self._written = written
         self._pause = _PAUSE_S
         self._begun = time.monotonic()
         self._due: float | None = None
@@ -137,4 +167,8 @@ class _Watched:
         elif now > self._due:
             self._due = None
             self._begun = now
+            try:
+                self._node.written = self._written()[self._node.name]
+            except InvalidOptionsError as error:
+                screen.talk(f"{self._node.name} is started as before: {error}")
             self._node.begin()

@@ -32,8 +32,12 @@ _BUCKET: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 def serve(
     choice: Choice,
     port: Annotated[
-        int, typer.Option(help="Where clients connect, on the loopback; 0 takes a free one.")
-    ] = DEFAULT_PORT,
+        int | None,
+        typer.Option(
+            help="Where clients connect, on the loopback; 0 takes a free one. "
+            f"Left out: {DEFAULT_PORT}, or where this cluster listened before."
+        ),
+    ] = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -59,19 +63,22 @@ def serve(
     passwords, for trying things out; it is not how a fleet is operated.
 
     With --cluster it is three nodes that are encrypted on the wire and on the disk, with the files that they have in
-    Docker or on three machines; authority, certificates, passwords and the key are made once and kept. Each of the
+    Docker or on three machines; authority, certificates, passwords and the key are made once and kept, and so are the
+    bucket, the ports and the hosts that were named. Each of the
     three has the ports of the one before it plus one; for routes and the monitoring pages, those are 2000 and 4000
-    higher. A node that ends by itself is started again.
+    higher. A node that ends is started again, with the passwords that there are then.
     """
     chosen = choose(choice) if choice.bucket is None else None
-    bucket = choice.bucket or (chosen.bucket if chosen is not None else None) or DEFAULT_BUCKET
+    named = choice.bucket or (chosen.bucket if chosen is not None else None)
+    bucket = named or DEFAULT_BUCKET
     if not _BUCKET.fullmatch(bucket):
         raise UsageRefused("The bucket's name cannot be one. Use 1 to 200 characters out of A-Z a-z 0-9 _ -.")
     if (prepare or host) and not cluster:
         raise UsageRefused(f"{'--prepare' if prepare else '--host'} is for a cluster. Add --cluster, or leave it out.")
     if cluster:
-        _cluster(store or DEFAULT_CLUSTER, bucket, port, host or [], is_prepared_only=prepare, as_json=choice.as_json)
+        _cluster(store or DEFAULT_CLUSTER, named, port, host or [], is_prepared_only=prepare, as_json=choice.as_json)
         return
+    port = DEFAULT_PORT if port is None else port
     from jsmemory.testing.servers import is_free
 
     if port and not is_free(port):
@@ -87,17 +94,21 @@ def serve(
         screen.talk("Stopped.")
 
 
-def _cluster(folder: Path, bucket: str, port: int, hosts: list[str], *, is_prepared_only: bool, as_json: bool) -> None:
+def _cluster(
+    folder: Path, bucket: str | None, port: int | None, hosts: list[str], *, is_prepared_only: bool, as_json: bool
+) -> None:
     from jsmemory.cli.clustering import prepare, serve_cluster, tell_of_prepared
+    from jsmemory.cli.settling import settle
 
-    if is_prepared_only and not port:
+    if is_prepared_only and port == 0:
         raise UsageRefused("What is only prepared has no free port to take. Name one: --port N.")
+    settled = settle(folder, bucket=bucket, port=port, default=DEFAULT_BUCKET)
     prepared = prepare(folder, hosts)
     if is_prepared_only:
-        tell_of_prepared(prepared, bucket, port, as_json=as_json)
+        tell_of_prepared(prepared, settled, as_json=as_json)
         return
     try:
-        wait_for(serve_cluster(prepared, bucket, port, as_json=as_json))
+        wait_for(serve_cluster(prepared, settled, as_json=as_json))
     except (KeyboardInterrupt, Terminated):
         screen.talk("Stopped.")
 

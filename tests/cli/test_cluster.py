@@ -19,9 +19,10 @@ GENEROUS_S = 60.0
 
 
 @contextmanager
-def serving(shell: Any, *arguments: str) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, Any]]]:
+def serving(shell: Any, port: str | None = "0") -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, Any]]]:
     """The command, once it serves, with what it said; killed if it is still there."""
-    server = shell.start("server", "--cluster", "--port", "0", "--bucket", "team", "--json", *arguments)
+    told = () if port is None else ("--port", port, "--bucket", "team")
+    server = shell.start("server", "--cluster", *told, "--json")
     try:
         line = server.stdout.readline()
         assert line, server.communicate()
@@ -62,7 +63,10 @@ def test_a_cluster_is_there_until_it_is_stopped_and_there_again(shell: Any) -> N
         _, err = server.communicate(timeout=GENEROUS_S)
         assert server.returncode == 0, err
         assert not any(map(is_there, said["pids"].values()))
-    with serving(shell) as (server, said):
+        ports = said["urls"]
+    # At the same ports, drawn once, unless it is told others.
+    with serving(shell, port=None) as (server, said):
+        assert said["urls"] == ports
         assert shell("-b", "team", "list", environment=operator(said)).out == b"k\tx\n"
         os.kill(said["pids"]["n2"], signal.SIGKILL)
         assert "n2 ended by itself" in told(server, "n2")
@@ -105,14 +109,34 @@ def test_what_nodes_are_started_with_can_be_made_alone(shell: Any) -> None:
     """For Docker, and for three machines."""
     made = shell("server", "--cluster", "--prepare", "--store", "here", "--host", "memory.example.org")
     assert (made.code, made.out) == (0, b"")
-    assert (
-        "nats context add operator --server=tls://127.0.0.1:4222,tls://127.0.0.1:4223,tls://127.0.0.1:4224" in made.err
-    )
+    for context in ("memory", "system"):
+        assert (
+            f"nats context add {context} --server=tls://127.0.0.1:4222,tls://127.0.0.1:4223,tls://127.0.0.1:4224"
+            in made.err
+        )
     secret = (shell.folder / "here" / "operator.env").read_text().rpartition("NATS_PASSWORD=")[2].strip()
     assert secret not in made.err
     again = shell("server", "--cluster", "--prepare", "--store", "here", "--json")
     assert again.json["notes"] == []
     assert again.json["ca"] == str(shell.folder / "here" / "ca.pem")
+
+
+def test_what_was_told_once_is_kept(shell: Any) -> None:
+    """Preparing again, for one more worker, must not send its operator to the ports of another cluster."""
+    prepared = ("server", "--cluster", "--prepare", "--json")
+    made = shell(*prepared, "--bucket", "team", "--port", "15222").json
+    assert made["urls"][0] == "tls://127.0.0.1:15222"
+    assert made["monitors"][0] == "http://127.0.0.1:19222"
+    assert {**shell(*prepared).json, "notes": made["notes"]} == made
+    assert operator(made)["NATS_URL"] == ",".join(made["urls"])
+    # And told again it is another, each by itself.
+    assert shell(*prepared, "--bucket", "fleet").json["urls"] == made["urls"]
+    moved = shell(*prepared, "--port", "15333").json
+    assert (moved["bucket"], moved["urls"][2]) == ("fleet", "tls://127.0.0.1:15335")
+    (shell.folder / "nats-cluster" / "local.json").write_text('{"bucket": "team", "places": []}')
+    refused = shell(*prepared[:-1])
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
+    assert "local.json" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def hosts_of(folder: Path, node: str) -> set[str]:
+    return set(certificates.hosts_of((folder / node / "tls" / "node.pem").read_bytes()))
+
+
 def certificate_of(folder: Path, node: str) -> x509.Certificate:
     return x509.load_pem_x509_certificate((folder / node / "tls" / "node.pem").read_bytes())
 
@@ -99,6 +103,17 @@ def test_a_new_name_makes_the_certificates_anew_and_nothing_else(folder: Path) -
     assert later.authority.read_bytes() == authority
     assert later.secrets == prepared.secrets
     assert prepare_cluster(folder).notes == ()
+
+
+def test_hosts_add_up(folder: Path) -> None:
+    """Whoever names one more must not lock out everybody who knows the nodes by the first; nor a lost disk."""
+    prepare_cluster(folder, hosts=["memory.example.org", "10.0.0.2"])
+    prepare_cluster(folder, hosts=["memory.example.com"])
+    here = {"localhost", "127.0.0.1", "::1", "memory.example.org", "10.0.0.2", "memory.example.com"}
+    assert [hosts_of(folder, node) for node in ("n1", "n2", "n3")] == [here | {node} for node in ("n1", "n2", "n3")]
+    shutil.rmtree(folder / "n2")
+    assert prepare_cluster(folder).notes == ("Made the certificate of n2.",)
+    assert hosts_of(folder, "n2") == here | {"n2"}
 
 
 def test_a_certificate_that_ends_soon_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

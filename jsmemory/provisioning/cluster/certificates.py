@@ -130,6 +130,16 @@ def will_do(certificate: bytes, key: bytes, authority: bytes, hosts: Sequence[st
     return lasts and private.public_key() == held.public_key() and set(map(_named, hosts)) <= set(names)
 
 
+def hosts_of(certificate: bytes) -> tuple[str, ...]:
+    """The names and addresses that a certificate is good for; none where it is no certificate in PEM."""
+    try:
+        held = x509.load_pem_x509_certificate(certificate)
+        names = held.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound):
+        return ()
+    return (*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress)))
+
+
 def _builder(
     subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:

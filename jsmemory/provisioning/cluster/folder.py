@@ -86,7 +86,8 @@ def prepare_cluster(folder: str | os.PathLike[str], *, hosts: Sequence[str] = ()
     Args:
         folder: Where; made if it is missing, for its owner's eyes only.
         hosts: Further names and addresses that clients reach the nodes by, beside ``localhost``
-            and their own names.
+            and their own names, and those that their certificates are good for already. To drop
+            one, remove the certificates (``n1/tls/node.pem`` and so on) first.
 
     Returns:
         What there is now, with what was made just now.
@@ -159,9 +160,12 @@ def _certificates(place: Path, hosts: Sequence[str]) -> list[str]:
     if not public.exists():
         raise _gone(AUTHORITY, f"Put it back; or remove {AUTHORITY_KEY}, and clients need the new one.")
     notes = []
+    known = {node: certificates.hosts_of(_read(place / node / "tls" / "node.pem")) for node in NODES}
+    # A certificate that is gone, as with its disk, was good for what those of the others are.
+    shared = [host for names in known.values() for host in names if host not in NODES]
     for node in NODES:
         tls = place / node / "tls"
-        names = (node, *_HERE, *hosts)
+        names = tuple(dict.fromkeys((node, *_HERE, *hosts, *(known[node] or shared))))
         certificate, key = _read(tls / "node.pem"), _read(tls / "node.key")
         if not certificates.will_do(certificate, key, public.read_bytes(), names):
             if not private.exists():

@@ -43,7 +43,8 @@ class NatsServer:
         settings: What is to differ from the defaults.
         membership: Its place in a cluster; none for a single server.
         written: A configuration to start it with, instead of all that the others say: they then
-            only tell what stands in it.
+            only tell what stands in it. Another one may be set, and counts from the next start. Its
+            process is then told by `server.pid` in the folder.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class NatsServer:
         self._chosen = port is not None
         self._port = port or draw_port()
         self._monitor_port = (draw_port() if monitor is True else monitor) or None
-        self._written = written
+        self.written = written
         self._process: subprocess.Popen[bytes] | None = None
         self._program = ""
         self._log_start = 0
@@ -221,14 +222,14 @@ class NatsServer:
         program = find_nats_server()
         self._program = program.name
         self.folder.mkdir(parents=True, exist_ok=True)
-        arguments = self._as_written(self._written) if self._written else self._as_set()
+        arguments = self._as_written(self.written) if self.written else self._as_set()
         with self._log_file.open("ab") as log:
             self._log_start = log.tell()
             # In a session of its own, so that a Ctrl-C reaches the owner alone.
             self._process = subprocess.Popen(  # noqa: S603
                 [program, *arguments],
                 cwd=self.folder,
-                env={**os.environ, **(self._written.environment if self._written else {})},
+                env={**os.environ, **(self.written.environment if self.written else {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -254,7 +255,8 @@ class NatsServer:
         return ["-c", str(config)]
 
     def _as_written(self, written: WrittenConfiguration) -> list[str]:
-        return ["-c", str(written.file.absolute()), "--ports_file_dir", str(self.folder.absolute())]
+        folder = self.folder.absolute()
+        return ["-c", str(written.file.absolute()), "--ports_file_dir", str(folder), "--pid", f"{folder}/server.pid"]
 
     def _reap(self) -> None:
         if self._process is not None:
