@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 MOST_RUNS: Final = 4096
 MOST_PROCESSES: Final = 64
 
-_PARTS: Final = (0.2, 0.4, 0.6, 0.8)
-# Of what the bucket takes, for the writes that come in by chance.
-
 
 async def measure_loads(
     servers: Sequence[str],
@@ -38,10 +35,9 @@ async def measure_loads(
     loads += [Load(1, mix="reads"), Load(1, mix="writes")]
     loads += [Load(MUST_REACH_RUNS, max(processes), mix) for mix in ("reads", "writes")]
     measured = await measure_throughput(servers, bucket, loads, seconds=seconds, size=size, report=report)
+    # Writes that follow upon each other: more than can be done of those that come by chance.
     most = measured[-1].per_second
-    arrivals = await measure_arrivals(
-        servers, bucket, [most * part for part in _PARTS], seconds=seconds, size=size, report=report
-    )
+    arrivals = await measure_arrivals(servers, bucket, most, seconds=seconds, size=size, report=report)
     return {"throughput": [asdict(each) for each in measured], "arrivals": [asdict(each) for each in arrivals]}
 
 

@@ -29,9 +29,9 @@ def test_loads_and_sizes_are_measured_and_drawn(shell: Any) -> None:
     for each in measured["throughput"]:
         assert min(each["per_second"], each["raw_per_second"], each["ratio"], each["cpu_us"], each["raw_cpu_us"]) > 0
         assert each["mean_ms"] == pytest.approx(1000 * each["runs"] * each["processes"] / each["per_second"], rel=0.01)
-    assert len(measured["arrivals"]) == 4
-    for arrivals in measured["arrivals"]:
-        assert arrivals["mean_ms"] > 0
+    assert len(measured["arrivals"]) == 6
+    assert measured["arrivals"][0]["offered_per_second"] == measured["throughput"][-1]["per_second"]
+    assert measured["arrivals"][0]["mean_ms"] > 0
     operations = measured["scale"]["operations"]
     assert set(operations) == {"read", "update", "create", "delete", "list", "live_list"}
     for by_size in operations.values():

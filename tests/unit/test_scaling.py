@@ -46,11 +46,15 @@ def measured() -> dict[str, Any]:
         "throughput": [
             load(64, 1, "mixed", 9000, 7.0),
             load(1, 1, "reads", 2000, 0.5),
-            load(1, 1, "writes", 500, 2.0),
+            load(1, 1, "writes", 500, 1.0),
             load(64, 8, "reads", 20_000, 25.0),
-            load(64, 8, "writes", 5000, 100.0),
+            load(64, 8, "writes", 9000, 100.0),
         ],
-        "arrivals": [{"offered_per_second": 2500.0, "per_second": 2400.0, "mean_ms": 2.5}],
+        "arrivals": [
+            {"offered_per_second": 9000.0, "per_second": 5000.0, "mean_ms": 700.0},
+            {"offered_per_second": 250.0, "per_second": 240.0, "mean_ms": 2.0},
+            {"offered_per_second": 2500.0, "per_second": 2400.0, "mean_ms": 2.5},
+        ],
         "scale": {
             "operations": {"list": {"1000": {"median_ms": 40.0}, "100000": {"median_ms": 50.0}}},
             "filled": [

@@ -19,6 +19,8 @@ SECONDS: Final = 10.0
 
 _AGENTS: Final = 512
 # Far more than are busy at once, so that hardly a write waits for its run.
+_PROCESSES: Final = 4
+# That they are in, so that none of these is what is measured.
 
 PAIRS: Final = 7
 # Windows of the store, and as many of nats-py. An odd number has a middle one.
@@ -76,7 +78,10 @@ class Throughput:
 @dataclass(frozen=True, slots=True)
 class Arrivals:
     """
-    Writes that came in at random moments, as from many agents.
+    Writes that came in at random moments, as from many agents that think in between.
+
+    What an agent has read is old when it writes, so that each write asks first whether the bucket
+    is still the same: it takes more than one that follows upon another.
 
     Attributes:
         offered_per_second: How many came in.
@@ -92,36 +97,56 @@ class Arrivals:
 async def measure_arrivals(
     servers: Sequence[str],
     bucket: str,
-    rates: Sequence[float],
+    most: float,
+    parts: Sequence[float] = (0.05, 0.2, 0.4, 0.6, 0.8),
     *,
     seconds: float = SECONDS,
     size: int = 4096,
     report: Report = lambda load, part: None,
 ) -> list[Arrivals]:
     """
-    Let writes come in at random moments, and see how long they take.
+    Let writes come in at random moments, first more than can be done, then parts of what was.
 
     Args:
         servers: Where; no credentials are used.
         bucket: A bucket that is fit for memory. What was written stays in it.
-        rates: Writes a second.
+        most: Writes a second that are more than the bucket takes.
+        parts: Of what it took of them.
         seconds: How long each rate is measured.
         size: Bytes of a content.
         report: Told the rate, and which part of it is done.
 
+    Returns:
+        What came of too many, and then of each part.
+
     Raises:
         BackendUnavailableError: a worker process could not do its work.
     """
-    job = Job(servers=tuple(servers), bucket=bucket, prefix="arrivals", runs=_AGENTS, size=size, mix="writes")
-    measured = []
-    async with crew_of([job]) as crew:
+    jobs = [
+        Job(
+            servers=tuple(servers),
+            bucket=bucket,
+            prefix=f"arrivals-{process}",
+            runs=_AGENTS // _PROCESSES,
+            size=size,
+            mix="writes",
+        )
+        for process in range(_PROCESSES)
+    ]
+    async with crew_of(jobs) as crew:
         await crew.carry_out(Order("store", seconds / PAIRS))
-        for number, rate in enumerate(rates):
-            (done,) = await crew.carry_out(Order("store", seconds, rate))
-            mean_ms = 1000 * done.waited_s / max(1, done.steps)
-            measured.append(Arrivals(round(rate, 1), round(done.steps / done.seconds, 1), round(mean_ms, 3)))
-            report(f"{rate:,.0f} writes a second", (number + 1) / len(rates))
+        measured = [await _arrivals(crew, most, seconds / 2)]
+        for number, part in enumerate(parts):
+            report("writes as they come", (number + 1) / (len(parts) + 1))
+            measured.append(await _arrivals(crew, part * measured[0].per_second, seconds))
     return measured
+
+
+async def _arrivals(crew: Crew, rate: float, seconds: float) -> Arrivals:
+    windows = await crew.carry_out(Order("store", seconds, rate / _PROCESSES))
+    steps = max(1, sum(done.steps for done in windows))
+    mean_ms = 1000 * sum(done.waited_s for done in windows) / steps
+    return Arrivals(round(rate, 1), round(steps / max(done.seconds for done in windows), 1), round(mean_ms, 3))
 
 
 async def measure_throughput(
