@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from jsmemory.backends.jetstream.facts import STREAM_PREFIX, StreamFacts
+from jsmemory.backends.jetstream.facts import StreamFacts
 from jsmemory.backends.jetstream.preflight import examine
 from jsmemory.examining.answers import Described
 from jsmemory.examining.kept import Kept
@@ -22,12 +22,12 @@ def configuration(facts: StreamFacts, described: Described, *, max_payload: int,
         first = ok("configuration", "no TTL, on disk, takes every legal entry")
     if api_level is None:
         first = first if findings else unknown("configuration", f"{first.said}; the server's release was not told")
-    return [first, *_opinions(facts.bucket, described)]
+    return [first, *_opinions(Kept.as_bucket(facts.bucket), described)]
 
 
-def _opinions(bucket: str, described: Described) -> Iterator[Check]:
+def _opinions(kept: Kept, described: Described) -> Iterator[Check]:
     config = described.config
-    yield _rollups(bucket, described)
+    yield _rollups(kept, described)
     if config.allow_direct:
         yield ok("direct_reads", "on")
     else:
@@ -36,7 +36,7 @@ def _opinions(bucket: str, described: Described) -> Iterator[Check]:
             Verdict.ADVICE,
             "direct_reads_off",
             "Direct reads are off: every read asks the leader, with a right that shows all keys of the bucket.",
-            f"nats stream edit {STREAM_PREFIX}{bucket} --allow-direct --force",
+            kept.edit("--allow-direct"),
         )
     if config.republish:
         yield found(
@@ -44,18 +44,18 @@ def _opinions(bucket: str, described: Described) -> Iterator[Check]:
             Verdict.ADVICE,
             "bucket_republished",
             "Every memory is published once more, to whoever subscribes.",
-            f"nats stream edit {STREAM_PREFIX}{bucket} --no-republish --force",
+            kept.edit("--no-republish"),
         )
     if config.max_msgs_per_subject == 1:
         yield ok("history", "one value a key")
     else:
-        kept = "all values" if config.max_msgs_per_subject < 1 else f"{config.max_msgs_per_subject} values"
+        values = "all values" if config.max_msgs_per_subject < 1 else f"{config.max_msgs_per_subject} values"
         yield found(
             "history",
             Verdict.ADVICE,
             "history_kept",
-            f"The bucket keeps {kept} of a key: text that agents have replaced or deleted can still be read.",
-            Kept.as_bucket(bucket).edit(described, "--max-msgs-per-subject=1", "--history=1"),
+            f"The bucket keeps {values} of a key: text that agents have replaced or deleted can still be read.",
+            kept.edit("--max-msgs-per-subject=1"),
         )
     window = f"{config.duplicate_window / _SECOND:g} s"
     if config.duplicate_window <= _LONG_WINDOW:
@@ -66,20 +66,20 @@ def _opinions(bucket: str, described: Described) -> Iterator[Check]:
             Verdict.ADVICE,
             "duplicate_window_long",
             f"The server remembers ids of messages for {window}, which takes memory, and nothing here relies on it.",
-            f"nats stream edit {STREAM_PREFIX}{bucket} --dupe-window=2m --force",
+            kept.edit("--dupe-window=2m"),
         )
 
 
-def _rollups(bucket: str, described: Described) -> Check:
+def _rollups(kept: Kept, described: Described) -> Check:
     if not described.config.allow_rollup_hdrs:
         return ok("roll_ups", "off")
     # A server that places markers of its own turns them on again, without a word.
-    first = "--subject-del-markers-ttl=0s " if described.config.subject_delete_marker_ttl else ""
+    first = ("--subject-del-markers-ttl=0s",) if described.config.subject_delete_marker_ttl else ()
     return found(
         "roll_ups",
         Verdict.ADVICE,
         "roll_ups_allowed",
         "One message with a roll-up header wipes the bucket, and whoever may write to it can send one.",
-        f"nats stream edit {STREAM_PREFIX}{bucket} {first}--no-allow-rollup --force",
+        kept.edit(*first, "--no-allow-rollup"),
         said="on",
     )

@@ -39,7 +39,7 @@ def _checks(kept: Kept, described: Described, account: Account | None) -> Iterat
             config.max_bytes,
             kept,
             kept.largest,
-            kept.edit(described, f"--max-bytes={doubled}", f"--max-bucket-size={doubled}"),
+            kept.edit(f"--max-bytes={doubled}"),
         )
     else:
         yield ok(f"{kept.noun}_bytes", f"{_mib(state.bytes)}, and the {kept.noun} sets no limit")
@@ -49,7 +49,7 @@ def _checks(kept: Kept, described: Described, account: Account | None) -> Iterat
             f"messages of the {kept.noun}",
             state.messages,
             config.max_msgs,
-            f"nats stream edit {kept.stream} --max-msgs=-1 --force",
+            kept.edit("--max-msgs=-1"),
         )
     if account is not None:
         tier = account.tier(config.num_replicas)

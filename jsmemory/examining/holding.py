@@ -30,7 +30,7 @@ def _checks(kept: Kept, described: Described) -> Iterator[Check]:
             Verdict.WARNING,
             "replicas_even",
             f"The {kept.noun} has {wanted} replicas: it survives no more than with {wanted - 1}, and costs more.",
-            kept.edit(described, f"--replicas={wanted + 1}"),
+            kept.edit(f"--replicas={wanted + 1}"),
         )
     else:
         yield ok("replicas", f"{wanted}, and it goes on without {wanted // 2}")
@@ -45,7 +45,7 @@ def _alone(kept: Kept, described: Described) -> Check:
             Verdict.WARNING,
             "replicas_one",
             f"One server of the cluster holds the {kept.noun}: the others are of no use when it is gone.",
-            kept.edit(described, "--replicas=3"),
+            kept.edit("--replicas=3"),
             said="1",
         )
     return found(

@@ -5,7 +5,6 @@ from typing import Final
 
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.recipe import KIB
-from jsmemory.examining.answers import Described
 from jsmemory.journal.jetstream.recipe import MAX_HEADER_BYTES
 from jsmemory.journal.records import MAX_RECORD_BYTES
 from jsmemory.limits import MAX_ENTRY_BYTES
@@ -46,18 +45,11 @@ class Kept:
         """Its name for the server."""
         return f"{STREAM_PREFIX}{self.name}" if self.noun == "bucket" else self.name
 
-    def edit(self, described: Described, stream_flag: str, kv_flag: str | None = None) -> str:
+    def edit(self, *flags: str) -> str:
         """
-        The command that changes one setting and no other.
+        The command that changes settings and no others; of a bucket it asks, on a terminal.
 
-        ``nats kv edit`` needs no terminal, and turns roll-ups on: where somebody has turned them
-        off, or it is no bucket, it is ``nats stream edit``, which asks on one.
-
-        Args:
-            described: The stream as it is.
-            stream_flag: For ``nats stream edit``.
-            kv_flag: For ``nats kv edit``, where that calls it otherwise.
+        ``nats kv edit`` would ask nothing, and turn roll-ups on: whoever carries out one cure
+        after the other must not find the last one undone.
         """
-        if self.noun == "bucket" and described.config.allow_rollup_hdrs:
-            return f"nats kv edit {self.name} {kv_flag or stream_flag}"
-        return f"nats stream edit {self.stream} {stream_flag} --force"
+        return f"nats stream edit {self.stream} {' '.join(flags)} --force"

@@ -1,6 +1,7 @@
 """What a doctor finds in a bucket: on real servers, with real credentials."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -186,7 +187,7 @@ async def test_a_bucket_is_called_full_before_it_refuses_the_largest_entry(nc: C
         (Verdict.FAULT, {"bucket_full"}),
     ]
     (finding,) = check(report, "bucket_bytes").findings
-    assert finding.cure == f"nats kv edit {name} --max-bucket-size=2048K"
+    assert finding.cure == f"nats stream edit KV_{name} --max-bytes=2048K --force"
 
 
 async def test_an_edit_does_not_turn_roll_ups_on_behind_an_operators_back(nc: Client, bucket: str) -> None:
@@ -479,7 +480,7 @@ async def test_one_replica_of_a_cluster_is_a_warning_with_the_command(
     await make_bucket(cluster_nc, name, replicas=1)
     report = await until(cluster_nc, name, lambda found: "replicas_one" in found)
     (finding,) = check(report, "replicas").findings
-    assert finding.cure == f"nats kv edit {name} --replicas=3"
+    assert finding.cure == f"nats stream edit KV_{name} --replicas=3 --force"
     assert check(report, "replicas").verdict is Verdict.WARNING
 
 
@@ -516,6 +517,26 @@ async def test_a_page_that_is_none_is_a_warning_and_its_address_is_not_repeated(
     assert check(report, "monitor").findings[0].code == "monitor_silent"
     assert str(nats_server.port) not in str(report)
     assert "127.0.0.1" not in str(report)
+
+
+async def test_a_page_that_does_not_end_is_not_waited_for(nc: Client, bucket: str) -> None:
+    """Behind a wrong address something answers byte by byte, and a doctor that hangs tells nobody anything."""
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.1)
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with asyncio.timeout(60):
+        report = await examine_bucket(nc, bucket, monitors=[f"http://127.0.0.1:{port}"])
+    server.close()
+    assert check(report, "monitor").findings[0].code == "monitor_silent"
 
 
 @pytest.mark.parametrize("address", ["", "n1", "ftp://n1", "http://", "http://ada:secret@n1:8222", "http://n1:port"])

@@ -31,6 +31,7 @@ FIT: dict[str, Any] = {
     "discard": "new",
     "num_replicas": 3,
     "allow_direct": True,
+    "allow_rollup_hdrs": True,
 }
 
 EDITED: dict[str, dict[str, Any]] = {
@@ -81,6 +82,14 @@ def test_what_an_edit_mends_is_cured_by_an_edit(code: str, config: dict[str, Any
     (finding,) = findings(**config)
     assert finding.code == code
     assert finding.cure.startswith("nats kv edit team")
+
+
+def test_an_edit_does_not_turn_roll_ups_on_behind_an_operators_back() -> None:
+    """The bucket that was mended could be wiped with one message, and nobody would know since when."""
+    (finding,) = findings(max_age=SECOND, allow_rollup_hdrs=False)
+    assert finding.cure == "nats kv edit team --ttl=0s && nats stream edit KV_team --no-allow-rollup --force"
+    (finding,) = findings(max_age=SECOND)
+    assert finding.cure == "nats kv edit team --ttl=0s"
 
 
 @pytest.mark.parametrize(("code", "config"), REPLACED.items(), ids=REPLACED)

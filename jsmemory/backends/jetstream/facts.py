@@ -42,6 +42,7 @@ class StreamConfig(msgspec.Struct, frozen=True):
     max_consumers: int = -1
     num_replicas: int = 1
     allow_direct: bool = False
+    allow_rollup_hdrs: bool = False
     allow_msg_counter: bool = False
     allow_msg_ttl: bool = False
     no_ack: bool = False

@@ -68,7 +68,15 @@ def _faults_of_bucket(facts: StreamFacts, api_level: int) -> Iterator[Finding]:
     replacement = _replacement(facts) if final else ""
     yield from (Finding(code, problem, replacement) for code, problem in final)
     for code, problem, flags in _editable_faults(facts.bucket, config, api_level):
-        yield Finding(code, problem, replacement or f"nats kv edit {facts.bucket}{flags}")
+        yield Finding(code, problem, replacement or _edit(facts, flags))
+
+
+def _edit(facts: StreamFacts, flags: str) -> str:
+    edit = f"nats kv edit {facts.bucket}{flags}"
+    if facts.config.allow_rollup_hdrs:
+        return edit
+    # It turns roll-ups on, whatever somebody had decided.
+    return f"{edit} && nats stream edit {facts.config.name} --no-allow-rollup --force"
 
 
 def _mirrored(bucket: str, origin: Origin) -> Finding:
@@ -137,7 +145,7 @@ def _editable_faults(bucket: str, config: StreamConfig, api_level: int) -> Itera
 
     ``nats kv edit`` writes the whole stream anew out of the bucket's own settings, so that
     everything which no bucket has is mended by the bare command. What an operator had set on
-    the stream itself goes too: roll-ups are allowed again, atomic batches are not.
+    the stream itself goes too: atomic batches are not allowed any more, and roll-ups are.
     """
     if config.max_age != 0:
         yield "bucket_ttl", "The bucket has a TTL: every memory would silently expire.", " --ttl=0s"

@@ -67,7 +67,7 @@ _REFUSALS: Final = {
     10054: ("The bucket refuses a value of this size.", "Ask its operator to raise its maximum value size."),
     10077: (
         "The bucket is full.",
-        "Ask its operator to raise its size with 'nats kv edit', or to run 'jsmemory compact'.",
+        "Ask its operator to run 'jsmemory compact', or to raise its size as 'jsmemory doctor' says.",
     ),
     10109: ("The bucket is sealed.", "Ask its operator for a new one."),
     STREAM_NOT_FOUND: ("The bucket is gone.", "Ask its operator to make it again."),
