@@ -107,7 +107,8 @@ All of it, with a driver over a dict:
     print(await run_cases(DictHarness, BACKEND_CASES))
 
 Beside it are real servers (`jsmemory.testing.servers`), text that stores have stumbled over
-(`jsmemory.testing.corpora`), and a driver that loses answers (`FaultyBackend`).
+(`jsmemory.testing.corpora`), a driver that loses answers (`FaultyBackend`), and campaigns in
+which everything fails that can (`jsmemory.testing.torture`).
 """
 
 from jsmemory.testing.case import Case, Gap

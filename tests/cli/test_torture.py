@@ -1,5 +1,9 @@
 """``jsmemory torture``, as whoever doubts a guarantee runs it."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +70,18 @@ def test_what_cannot_be_is_refused_with_its_remedy(
     ran = shell("torture", *arguments)
     assert ran.code == code, ran
     assert named in ran.err
+
+
+def test_it_is_stopped_at_once_and_leaves_nothing_behind(shell: Any) -> None:
+    """Half an hour is long, and whoever changes their mind has other things to do."""
+    temporary = shell.folder / "temporary"
+    temporary.mkdir()
+    command = (sys.executable, "-m", "jsmemory.cli", "torture", "--replicas", "1", "--minutes", "30")
+    environment = {**shell.environment, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, cwd=shell.folder, env=environment, stderr=subprocess.PIPE) as process:
+        while not [*temporary.glob("jsmemory-records-*/campaign/w*.jsonl")]:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert [*temporary.iterdir()] == []

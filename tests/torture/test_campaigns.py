@@ -13,7 +13,7 @@ async def test_three_replicas_keep_every_guarantee_while_leaders_die_and_answers
     """What an agent was told must hold also on the day on which everything fails."""
     faults = {"leader killed", "leader parted", "answers swallowed", "cut after a write was sent", "worker killed"}
     heard: set[str] = set()
-    settings = Settings(seconds=22, seed=5, replicas=3, workers=3, faults=frozenset(faults))
+    settings = Settings(seconds=16, seed=5, replicas=3, workers=3, faults=frozenset(faults))
     await run(settings, tmp_path, lambda seconds, fault: heard.add(fault))
     report = examine(tmp_path)
     assert report.checked.violations == ()

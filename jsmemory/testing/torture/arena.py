@@ -30,7 +30,7 @@ from jsmemory.testing.torture.recording import Recorder
 from jsmemory.testing.torture.records import Rested, Wiped
 from jsmemory.testing.torture.witness import Witness
 
-STEADY: Final = MAX_ENTRIES - 12
+STEADY: Final = MAX_ENTRIES - 8
 """Entries that fill the keyspace `FULL` up to its last places, and are never touched."""
 
 _OPERATOR: Final = "op"

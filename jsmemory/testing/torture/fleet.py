@@ -57,6 +57,11 @@ class Fleet:
                 await self._start(place)
             await asyncio.gather(*(_ready(process) for _, process in self._workers.values()))
             yield
+        except BaseException:
+            # Nobody waits for calls that servers in trouble may not answer for half a minute.
+            for _, process in self._workers.values():
+                _signal(process, signal.SIGKILL)
+            raise
         finally:
             await asyncio.gather(*(self._stop(place) for place in list(self._workers)))
 

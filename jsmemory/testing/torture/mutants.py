@@ -16,7 +16,7 @@ from jsmemory.entries import Item
 from jsmemory.errors import JsMemoryError, StaleEntryError, StoreFullError
 from jsmemory.testing.torture.checking import Guarantee
 
-_SOMETIMES: Final = 0.1
+_SOMETIMES: Final = 0.3
 _LATER_S: Final = (0.02, 0.2)
 
 

@@ -24,7 +24,8 @@ def check_capacity(history: History) -> Iterator[Violation]:
     capacity = MAX_ENTRIES if history.settings is None else history.settings.capacity
     creates: defaultdict[str, list[Call]] = defaultdict(list)
     for call in history.calls:
-        if call.operation == "create":
+        # One that found the key taken has stood at no moment.
+        if call.operation == "create" and call.code != EXISTS:
             creates[call.space].append(call)
     for call in history.calls:
         if call.operation == "list" and len(call.listed) > capacity:
