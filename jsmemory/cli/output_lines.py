@@ -14,16 +14,21 @@ _PIECE: Final = select.PIPE_BUF
 
 
 async def put_line(document: dict[str, Any]) -> None:
+    """Write one JSON document on one line, in ASCII; waits, and raises, as `put_text` does."""
+    await put_text(json.dumps(document) + "\n")
+
+
+async def put_text(text: str) -> None:
     """
-    Write one JSON document on one line, in ASCII.
+    Write text in UTF-8.
 
     A wait for a reader ends with a cancellation: in a write that blocks, the process would heed
-    neither SIGTERM nor Ctrl-C, and its run could not be left.
+    neither SIGTERM nor Ctrl-C, and what it has under way could not be left.
 
     Raises:
         OutputLost: it cannot be written.
     """
-    rest = memoryview(json.dumps(document).encode() + b"\n")
+    rest = memoryview(text.encode(errors="backslashreplace"))
     try:
         file = sys.stdout.fileno()
         while rest:

@@ -60,12 +60,12 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
         _report(refusal.code, str(refusal), retryable=refusal.retryable, as_json=as_json)
         return refusal.exit_code
     except CutShort as cut:
-        _report("terminated" if cut.is_terminated else "interrupted", str(cut), as_json=as_json)
+        _report_stop("terminated" if cut.is_terminated else "interrupted", str(cut), as_json=as_json)
         return ExitCode.TERMINATED if cut.is_terminated else ExitCode.INTERRUPTED
     except KeyboardInterrupt:
         return _interrupted(as_json=as_json)
     except Terminated:
-        _report("terminated", "Terminated. Where it was writing, read before you decide.", as_json=as_json)
+        _report_stop("terminated", "Terminated. Where it was writing, read before you decide.", as_json=as_json)
         return ExitCode.TERMINATED
     except screen.OutputLost:
         raise
@@ -92,7 +92,7 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
 
 
 def _interrupted(*, as_json: bool) -> int:
-    _report("interrupted", "Interrupted. Where it was writing, read before you decide.", as_json=as_json)
+    _report_stop("interrupted", "Interrupted. Where it was writing, read before you decide.", as_json=as_json)
     return ExitCode.INTERRUPTED
 
 
@@ -106,6 +106,12 @@ def _with_remedy(refusal: Any) -> str:
 def _wants_json(arguments: Sequence[str]) -> bool:
     options = arguments[: list(arguments).index("--")] if "--" in arguments else arguments
     return "--json" in options
+
+
+def _report_stop(code: str, message: str, *, as_json: bool) -> None:
+    # Whoever was told to stop does not wait for a reader who hangs.
+    if not as_json or screen.takes_more():
+        _report(code, message, as_json=as_json)
 
 
 def _report(code: str, message: str, *, retryable: bool = False, as_json: bool) -> None:

@@ -7,6 +7,7 @@ reaches one before its control characters have been made visible.
 
 import json
 import re
+import select
 import sys
 from typing import Any, Final
 
@@ -48,6 +49,14 @@ def one_line(text: str) -> str:
 def is_terminal() -> bool:
     """Whether a person sees standard output."""
     return sys.stdout.isatty()
+
+
+def takes_more() -> bool:
+    """Whether standard output takes something at once, or says at once that it cannot."""
+    try:
+        return bool(select.select([], [sys.stdout], [], 0)[1])
+    except (OSError, ValueError):
+        return True
 
 
 def put_bytes(data: bytes) -> None:

@@ -12,6 +12,7 @@ from jsmemory import Change, LiveView, Store
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import check, choose, opened_store
 from jsmemory.cli.options import Choice
+from jsmemory.cli.output_lines import put_line, put_text
 from jsmemory.cli.places import absent_directory
 from jsmemory.cli.waiting import CutShort, Terminated, wait_for
 
@@ -48,7 +49,7 @@ async def _watch(choice: Choice, *, initial: bool) -> None:
         noting = asyncio.create_task(_note_trouble(view))
         try:
             async for change in view.changes(initial=initial or is_new):
-                _put(change, as_json=choice.as_json)
+                await _put(change, as_json=choice.as_json)
         finally:
             noting.cancel()
 
@@ -80,9 +81,9 @@ async def _note_trouble(view: LiveView) -> None:
         was_in_trouble = trouble is not None
 
 
-def _put(change: Change, *, as_json: bool) -> None:
+async def _put(change: Change, *, as_json: bool) -> None:
     if as_json:
         facts = asdict(change)
-        screen.put_json({"change": facts.pop("kind"), **facts})
+        await put_line({"change": facts.pop("kind"), **facts})
     else:
-        screen.put(f"{change.kind}\t{change.key}\t{screen.one_line(change.description)}\n")
+        await put_text(f"{change.kind}\t{change.key}\t{screen.one_line(change.description)}\n")

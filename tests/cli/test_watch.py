@@ -1,11 +1,14 @@
 """``jsmemory watch``: what is told, on either backend, through an outage, and on every way out."""
 
 import asyncio
+import fcntl
 import json
 import os
 import select
 import signal
 import subprocess
+import sys
+import termios
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -201,6 +204,33 @@ def test_a_watch_whose_reader_has_gone_ends(shell: Any) -> None:
             place.write(f"note-{time.monotonic_ns()}", "x")
             time.sleep(0.05)
         assert watch.process.returncode == 141
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_watch_whose_reader_hangs_can_be_stopped(shell: Any, form: tuple[str, ...]) -> None:
+    """A log collector that is stuck must not leave a process behind that only SIGKILL ends."""
+
+    async def fill() -> None:
+        store = await FileStore.open(shell.folder / "memory", prefix="default")
+        for number in range(300):
+            await store.create(f"k{number}", "d" * 500, "text", scope=None)
+
+    asyncio.run(fill())  # more than a pipe holds
+    with watching(shell, "watch", *form) as watch:
+        out = watch.process.stdout.fileno()
+        end = time.monotonic() + LONGEST_S
+        while waiting_in(out) < 32_768:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        watch.process.terminate()
+        assert watch.process.wait(LONGEST_S) == 143
+        if not form:
+            assert watch.note() == "jsmemory: Stopped watching."
+
+
+def waiting_in(pipe: int) -> int:
+    """Bytes that nobody has read yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_a_store_that_is_not_there_is_refused_as_by_every_verb(shell: Any, nats_server: NatsServer) -> None:
