@@ -6,7 +6,6 @@ address is ever shown.
 """
 
 import asyncio
-import http.client
 import ssl
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -21,9 +20,13 @@ from jsmemory.examining.headroom import NEARLY
 from jsmemory.examining.report import Check, Verdict, found, ok, unknown
 
 _PAGE: Final = "/varz"
+_HTTP: Final = 80
+_HTTPS: Final = 443
 _PATIENCE: Final = 3.0
+# Seconds for a whole page.
 _AT_MOST: Final = 1024 * 1024
 # Bytes of a page; it has some kilobytes.
+_PIECE: Final = 64 * 1024
 _SECOND: Final = 1_000_000_000
 _MIB: Final = 1024 * 1024
 
@@ -104,30 +107,32 @@ async def monitored(addresses: Sequence[str], replicas: int) -> list[Check]:
 
 async def _read(place: tuple[str, str, str]) -> tuple[_Page, datetime, datetime] | None:
     sent = datetime.now().astimezone()
-    raw = await asyncio.to_thread(_fetch, *place)
     try:
+        async with asyncio.timeout(_PATIENCE):
+            raw = await _fetch(*place)
         return msgspec.json.decode(raw, type=_Page), sent, datetime.now().astimezone()
-    except msgspec.DecodeError:
+    except (OSError, ValueError):
+        # Nobody is there, or does not end, or says something else; a DecodeError is a ValueError.
         return None
 
 
-def _fetch(scheme: str, host: str, path: str) -> bytes:
-    connection: http.client.HTTPConnection
+async def _fetch(scheme: str, host: str, path: str) -> bytes:
+    # HTTP/1.0 has one form of answer, which ends with the connection. Not in a thread: nobody could
+    # end that one before the server does.
+    place = urlsplit(f"//{host}")
+    is_secured = scheme == "https"
+    port = place.port or (_HTTPS if is_secured else _HTTP)
+    reader, writer = await asyncio.open_connection(
+        place.hostname, port, ssl=ssl.create_default_context() if is_secured else None
+    )
     try:
-        if scheme == "https":
-            context = ssl.create_default_context()
-            connection = http.client.HTTPSConnection(host, timeout=_PATIENCE, context=context)
-        else:
-            connection = http.client.HTTPConnection(host, timeout=_PATIENCE)
-    except (http.client.HTTPException, ValueError):
-        return b""
-    try:
-        connection.request("GET", f"{path}{_PAGE}")
-        return connection.getresponse().read(_AT_MOST)
-    except (OSError, http.client.HTTPException, ValueError):
-        return b""
+        writer.write(f"GET {path}{_PAGE} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode("ascii"))
+        raw = b""
+        while len(raw) < _AT_MOST and (piece := await reader.read(_PIECE)):
+            raw += piece
     finally:
-        connection.close()
+        writer.transport.abort()
+    return raw.partition(b"\r\n\r\n")[2]
 
 
 def _checks(number: int, read: tuple[_Page, datetime, datetime] | None) -> list[Check]:
