@@ -25,7 +25,6 @@ EXAMPLES: Final = (
 
 CODES: Final = {
     Verdict.OK: ExitCode.OK,
-    Verdict.UNKNOWN: ExitCode.OK,
     Verdict.ADVICE: ExitCode.OK,
     Verdict.WARNING: ExitCode.FINDINGS,
     Verdict.DENIED: ExitCode.BACKEND,

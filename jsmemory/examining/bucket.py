@@ -140,6 +140,7 @@ class _Examination:
             return [check, await self._missing()]
         self.is_there = self.may_describe = isinstance(described, Described)
         if isinstance(described, Described) and isinstance(raw, bytes):
+            held = holding(Kept.as_bucket(self.bucket), described, connected_to=self.wire.server_name)
             checks = [
                 check,
                 *configuration(
@@ -148,13 +149,14 @@ class _Examination:
                     max_payload=self.wire.connection.max_payload,
                     api_level=None if account is None else account.api.level,
                 ),
-                *holding(Kept.as_bucket(self.bucket), described),
+                *held,
                 *headroom(Kept.as_bucket(self.bucket), described, account),
                 clock(described.ts, sent, received),
             ]
-            # Together, since where a server is away each of them waits for it.
-            left_behind, granted = await asyncio.gather(consumers(self.bucket, self.questions), self._rights())
-            checks += [left_behind, *granted]
+            if all(each.verdict is not Verdict.UNANSWERED for each in held):
+                # Together, since where a server is away each of them waits for it.
+                left_behind, granted = await asyncio.gather(consumers(self.bucket, self.questions), self._rights())
+                checks += [left_behind, *granted]
         elif described is Silence.DENIED:
             self.is_there = True
             checks = [check, self._unseen(), *await self._rights()]
@@ -211,7 +213,7 @@ class _Examination:
         at_most = None if self.thorough else WALKED
         ended = await walk(self.wire, self.bucket, self.prefix or "", census.take, at_most=at_most, patience=PATIENCE)
         if isinstance(ended, Silence):
-            return [unknown("contents", "could not be gone through")]
+            return [self._unseen_contents(ended)]
         await look_at_unlooked(self.bucket, census, self.questions)
         checks = census.checks(self.bucket, self.place)
         if self.prefix is None:
@@ -224,11 +226,22 @@ class _Examination:
         census = Census(self.prefix, is_sample=True)
         silence = await sample(self.bucket, described.state, census, self.questions)
         if silence is not None:
-            return [unknown("contents", "too many to go through, and none could be drawn; all with --thorough")]
+            return [self._unseen_contents(silence)]
         checks = [unknown("contents", f"{SAMPLE} of {described.state.messages:,} were drawn; all with --thorough")]
         if self.prefix is None:
             checks += self._fullest(await self._counted(census.by_prefix))
         return [*checks, *(check for check in census.checks(self.bucket, self.place) if check.name != "entries")]
+
+    def _unseen_contents(self, silence: Silence) -> Check:
+        if silence is Silence.DENIED:
+            return unknown("contents", "the credentials may not look at them")
+        return found(
+            "contents",
+            Verdict.UNANSWERED,
+            "contents_unanswered",
+            "What is in the bucket could not be looked at: the answer broke off, or nobody gave one.",
+            f"look again in a moment; if it stays so, see who serves it: nats stream info {self.stream}",
+        )
 
     async def _counted(self, met: dict[str, int]) -> dict[str, int]:
         """The prefixes that a sample met most often, with what the server counts in them; markers too."""

@@ -30,7 +30,7 @@ async def consumers(bucket: str, questions: Questions) -> Check:
     for _ in range(_PAGES):
         page = await questions.ask(f"CONSUMER.LIST.{STREAM_PREFIX}{bucket}", ConsumerPage, {"offset": len(seen)})
         if not isinstance(page, ConsumerPage):
-            return unknown("left_behind", _why(page))
+            return _unseen(bucket, page)
         seen += page.consumers or ()
         if not page.consumers or len(seen) >= page.total:
             break
@@ -65,5 +65,14 @@ def _is_left_behind(consumer: Consumer, now: datetime) -> bool:
         return False
 
 
-def _why(silence: object) -> str:
-    return "the credentials may not ask" if silence is Silence.DENIED else "the server did not tell"
+def _unseen(bucket: str, answer: object) -> Check:
+    if answer in (Silence.DENIED, Silence.NOBODY):
+        # Not granted, or not imported from the account where it is served.
+        return unknown("left_behind", "the credentials may not ask")
+    return found(
+        "left_behind",
+        Verdict.UNANSWERED,
+        "consumers_unanswered",
+        "Nobody says which consumers the bucket has.",
+        f"look again in a moment; if it stays so: nats consumer ls {STREAM_PREFIX}{bucket}",
+    )

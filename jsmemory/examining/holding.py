@@ -15,27 +15,44 @@ LAGGING = 1_000
 """Messages that a follower may be behind."""
 
 
-def holding(kept: Kept, described: Described) -> list[Check]:
-    """Replicas and leader, from what the leader itself says."""
-    return list(_checks(kept, described))
+def holding(kept: Kept, described: Described, *, connected_to: str) -> list[Check]:
+    """
+    Replicas and leader, from what the leader itself says; where there is none, from what another one says.
+
+    Args:
+        kept: What it is.
+        described: What the server says of its stream.
+        connected_to: The name of the server that is there in any case; ``""`` where it is not known.
+    """
+    return list(_checks(kept, described, connected_to))
 
 
-def _checks(kept: Kept, described: Described) -> Iterator[Check]:
+def _checks(kept: Kept, described: Described, connected_to: str) -> Iterator[Check]:
     wanted, cluster = described.config.num_replicas, described.cluster
     if wanted == 1:
         yield _alone(kept, described)
-    elif wanted % 2 == 0:
-        yield found(
-            "replicas",
-            Verdict.WARNING,
-            "replicas_even",
-            f"The {kept.noun} has {wanted} replicas: it survives no more than with {wanted - 1}, and costs more.",
-            kept.edit(f"--replicas={wanted + 1}"),
-        )
-    else:
-        yield ok("replicas", f"{wanted}, and it goes on without {wanted // 2}")
-    if wanted > 1:
-        yield from _followers(kept, wanted, cluster.leader, cluster.replicas)
+        return
+    if not cluster.leader:
+        others = (peer for peer in cluster.replicas if peer.name != connected_to)
+        yield _leaderless(kept, [peer.name for peer in others if _is_away(peer)])
+        return
+    followers = _followers(kept, wanted, cluster.leader, cluster.replicas)
+    if followers.verdict is not Verdict.UNANSWERED:
+        # Of interest as long as it goes on.
+        yield _number(kept, wanted)
+    yield followers
+
+
+def _number(kept: Kept, wanted: int) -> Check:
+    if wanted % 2 != 0:
+        return ok("replicas", f"{wanted}, and it goes on without {wanted // 2}")
+    return found(
+        "replicas",
+        Verdict.WARNING,
+        "replicas_even",
+        f"The {kept.noun} has {wanted} replicas: it survives no more than with {wanted - 1}, and costs more.",
+        kept.edit(f"--replicas={wanted + 1}"),
+    )
 
 
 def _alone(kept: Kept, described: Described) -> Check:
@@ -58,25 +75,36 @@ def _alone(kept: Kept, described: Described) -> Check:
     )
 
 
-def _followers(kept: Kept, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Iterator[Check]:
+def _followers(kept: Kept, wanted: int, leader: str, followers: tuple[Peer, ...]) -> Check:
     away = [peer.name for peer in followers if _is_away(peer)]
     missing = wanted - 1 - len(followers)
     behind = [peer for peer in followers if peer.name not in away and (not peer.current or peer.lag > LAGGING)]
     if away or missing > 0:
-        yield _away(kept, wanted, away, len(away) + max(missing, 0))
-    elif behind:
+        return _away(kept, wanted, away, len(away) + max(missing, 0))
+    if behind:
         most = max(peer.lag for peer in behind)
-        yield found(
+        return found(
             "followers",
             Verdict.WARNING,
             "replica_behind",
             f"{', '.join(peer.name for peer in behind)} is behind the leader by {most} messages: reads take longer.",
             "wait, and look again; if it stays so, look at that server's disk and network",
         )
-    else:
-        yield ok(
-            "followers", f"{leader or 'the leader'} leads, {', '.join(peer.name for peer in followers)} are current"
-        )
+    return ok("followers", f"{leader} leads, {', '.join(peer.name for peer in followers)} are current")
+
+
+def _leaderless(kept: Kept, away: list[str]) -> Check:
+    # Without a leader whoever answers lists them all, itself as well.
+    missing = f": {', '.join(away)} {'is' if len(away) == 1 else 'are'} away" if away else ", just now at least"
+    return found(
+        "replicas",
+        Verdict.UNANSWERED,
+        "no_leader",
+        f"The {kept.noun} has no leader{missing}. Nothing can be written, and nothing read for certain.",
+        f"start the servers again: {', '.join(away)}"
+        if away
+        else f"wait some seconds, and look again; if it stays so: nats stream info {kept.stream}",
+    )
 
 
 def _is_away(peer: Peer) -> bool:

@@ -73,12 +73,14 @@ async def _all(stream: str, questions: Questions, max_payload: int, monitors: Se
         return [check, await _unseen(stream, described, questions), *await monitored(monitors, 1)]
     account = service if isinstance(service, Account) else None
     kept = Kept.as_journal(stream)
+    held = holding(kept, described, connected_to=questions.wire.server_name)
+    is_served = all(each.verdict is not Verdict.UNANSWERED for each in held)
     checks = [
         _configuration(raw, max_payload),
         ok("runs", f"{described.state.num_subjects:,} with {described.state.messages:,} records"),
-        *holding(kept, described),
+        *held,
         *(each for each in headroom(kept, described, account) if each.name != "consumers"),
-        *await rights_in_journal(stream, questions),
+        *(await rights_in_journal(stream, questions) if is_served else ()),
     ]
     return [
         check,

@@ -1,6 +1,5 @@
 """What an examination comes to: checks, each with a verdict, and findings with their cures."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,7 +11,7 @@ class Verdict(StrEnum):
 
     OK = "ok"
     UNKNOWN = "unknown"
-    """It could not be looked at, and nothing suggests that it is wrong."""
+    """Nobody here can see it, as without a right or a monitoring page; never that of a whole report."""
     ADVICE = "advice"
     """It could be better, and nothing is wrong."""
     WARNING = "warning"
@@ -20,7 +19,7 @@ class Verdict(StrEnum):
     DENIED = "denied"
     """The credentials in use may not do what they are for."""
     UNANSWERED = "unanswered"
-    """Nobody answered who had to."""
+    """Nobody answered who had to: to be looked at again."""
     FAULT = "fault"
     """Memories are lost or refused."""
 
@@ -63,8 +62,9 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """That of the worst check."""
-        return worst(check.verdict for check in self.checks)
+        """That of the worst check; what cannot be seen counts as nothing found."""
+        seen = (check.verdict for check in self.checks if check.verdict is not Verdict.UNKNOWN)
+        return max(seen, key=_ORDER.index, default=Verdict.OK)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -73,18 +73,13 @@ class Report:
         return tuple(finding for check in ranked for finding in check.findings)
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst of some verdicts; ok where there are none."""
-    return max(verdicts, key=_ORDER.index, default=Verdict.OK)
-
-
 def ok(name: str, said: str) -> Check:
     """A check with nothing to find."""
     return Check(name, Verdict.OK, said)
 
 
 def unknown(name: str, said: str) -> Check:
-    """A check that could not be made."""
+    """A check that cannot be made from here."""
     return Check(name, Verdict.UNKNOWN, said)
 
 

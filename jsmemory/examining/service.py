@@ -32,4 +32,12 @@ def tell_of(answer: object) -> Check:
         )
     if isinstance(answer, Account):
         return ok("service", f"JetStream answers, at API level {answer.api.level}")
-    return unknown("service", "the credentials may not ask" if answer is Silence.DENIED else "no answer")
+    if answer is Silence.DENIED:
+        return unknown("service", "the credentials may not ask")
+    return found(
+        "service",
+        Verdict.UNANSWERED,
+        "service_unanswered",
+        "JetStream does not answer: its servers have no leader, or are not to be reached.",
+        "start a majority of the servers, and look again in a moment",
+    )

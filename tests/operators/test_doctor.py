@@ -32,8 +32,10 @@ from jsmemory.examining.bucket import WALKED
 from jsmemory.examining.census import BODIES, MANY_MARKERS, Census
 from jsmemory.examining.clock import clock
 from jsmemory.examining.consumers import judge
+from jsmemory.examining.report import unknown
 from jsmemory.examining.walking import Seen
 from jsmemory.limits import MAX_ENTRIES, MAX_ENTRY_BYTES
+from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import (
     NatsCluster,
     NatsServer,
@@ -457,7 +459,14 @@ async def test_a_replica_that_is_away_is_noticed_and_then_that_nothing_can_be_wr
         assert finding.cure == f"start the servers again: {first.name}"
         second.kill()
         report = await until(client, "team", lambda found: found & {"majority_away", "bucket_unanswered"})
-    assert report.verdict is Verdict.UNANSWERED
+        assert report.verdict is Verdict.UNANSWERED
+        # After some 20 s the last one gives the lead up, and lists itself among those that it does not hear of.
+        report = await until(client, "team", lambda found: "no_leader" in found)
+    (finding,) = check(report, "replicas").findings
+    names = ", ".join(sorted((first.name, second.name)))
+    assert finding.cure == f"start the servers again: {names}"
+    assert f"has no leader: {names} are away." in finding.problem
+    assert not {each.name for each in report.checks} & {"followers", "may_read", "may_list", "may_write", "contents"}
 
 
 async def test_a_leader_that_was_lost_is_away_for_the_one_that_follows_it(fresh_cluster: NatsCluster) -> None:
@@ -470,6 +479,36 @@ async def test_a_leader_that_was_lost_is_away_for_the_one_that_follows_it(fresh_
         report = await until(client, "team", lambda found: found & {"replica_away", "replica_behind"})
         (finding,) = check(report, "followers").findings
         assert (finding.code, finding.cure) == ("replica_away", f"start the servers again: {lost.name}")
+
+
+class Unheard(LossyConnection):
+    """A connection over which a listing gets no answer, though whoever asks for one consumer gets it."""
+
+    async def publish(self, *_: Any, **__: Any) -> None:
+        return
+
+
+@pytest.mark.parametrize(
+    ("lost", "code"),
+    [
+        ("$JS.API.INFO", "service_unanswered"),
+        ("$JS.API.CONSUMER.LIST.", "consumers_unanswered"),
+        (None, "contents_unanswered"),
+    ],
+)
+async def test_what_is_not_answered_is_no_good_news(nc: Client, bucket: str, lost: str | None, code: str) -> None:
+    """In the first seconds after a crash much stays without an answer, and a pipeline would take that for well."""
+    lossy = Unheard(nc) if lost is None else LossyConnection(nc)
+    if lost is not None:
+        lossy.lose("request", lost, times=2)
+    report = await examine_bucket(lossy, bucket)
+    assert report.verdict is Verdict.UNANSWERED
+    assert code in codes(report)
+
+
+def test_what_nobody_can_see_is_no_finding() -> None:
+    """A program that is told "unknown", and ends with 0, cannot tell which of the two counts."""
+    assert Report("jetstream", "team", (unknown("sync_interval", "no client can see it"),)).verdict is Verdict.OK
 
 
 async def test_one_replica_of_a_cluster_is_a_warning_with_the_command(

@@ -1,7 +1,7 @@
 """Requests over a borrowed connection, and what can be known when one is not answered."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Protocol
 
@@ -140,9 +140,18 @@ class Wire:
     @property
     def is_clustered(self) -> bool:
         """Whether the server has said that it is one of a cluster; False where that cannot be seen."""
+        return bool(self._told.get("cluster"))
+
+    @property
+    def server_name(self) -> str:
+        """What the server calls itself; ``""`` where that cannot be seen."""
+        return str(self._told.get("server_name") or "")
+
+    @property
+    def _told(self) -> Mapping[str, Any]:
         # nats-py keeps what it was told to itself, and ours hands out the client that it has just now.
         client = getattr(self.connection, "client", self.connection)
-        return bool((getattr(client, "_server_info", None) or {}).get("cluster"))
+        return getattr(client, "_server_info", None) or {}
 
     @property
     def is_closed(self) -> bool:
