@@ -179,7 +179,12 @@ class WorkerPermissions:
         keeps it from starting.
         """
         if self.isolated:
-            about = ["# For the accounts of a server: accounts { include ./this-file.conf }"]
+            about = [
+                "# For the accounts of a server: accounts { include ./this-file.conf }",
+                "# On the host of the memory's operator:",
+                f'#   nats context add {self.memory} --server="$NATS_URL" --user={self.memory} '
+                f'--password="{_variable(self.memory)}"',
+            ]
         else:
             about = [
                 "# For the users of the account that holds the bucket. It keeps workers apart and stops",
@@ -236,7 +241,8 @@ class WorkerPermissions:
         return [f"# {self.worker} {may} {what}{recorded}, and does nothing else."]
 
     def _opening(self, context: str) -> list[str]:
-        lines = ["# On its host:", f"#   {context}", f"#   jsmemory.yaml: {json.dumps(self.opening)}"]
+        secured = '#   where servers have TLS, with this too: --tlsca="$NATS_CA"'
+        lines = ["# On its host:", f"#   {context}", secured, f"#   jsmemory.yaml: {json.dumps(self.opening)}"]
         return [*lines, f"#   its runs: jsmemory run --journal {self.journal} --run-id NAME"] if self.journal else lines
 
     def _user(self) -> list[str]:

@@ -109,19 +109,27 @@ def test_a_newcomer_gets_to_a_cluster_with_two_isolated_workers(paste: Paste) ->
     before, after = lines()[: lines().index(SERVE)], lines()[lines().index(SERVE) + 1 :]
     paste.run(*(line for line in before if not line.startswith("docker")))
     paste.serve(SERVE)
-    operators = [
-        line for line in after if not line.startswith(("docker", "for node", "nats", "jsmemory --context", "echo"))
-    ]
-    said = paste.run(*operators)
-    assert "Nothing was found." in said
-    assert said.count("Made KV_team.") == 2
+    variables = [line for line in after if line.startswith(("unset ", ". "))]
+    folder = paste.folder / "config" / "nats" / "context"
+    folder.mkdir(parents=True)
     for line in after:
         if line.startswith("nats context add"):
             name, fields = context_of(line)
             document = json.dumps(fields).replace('"', '\\"')
-            folder = paste.folder / "config" / "nats" / "context"
-            paste.run(operators[0], f"mkdir -p {folder}", f'echo "{document}" >{folder}/{name}.json')
-    workers = [line for line in after if "--context" in line]
+            paste.run(*variables, f'echo "{document}" >{folder}/{name}.json')
+    assert {file.stem for file in folder.iterdir()} == {
+        "team",
+        "system",
+        "MEMORY_team_alice",
+        "MEMORY_team_bob",
+        "alice",
+        "bob",
+    }
+    operators = [line for line in after if line.startswith(("printf", "for context", "jsmemory --context team"))]
+    said = paste.run(*variables, *operators)
+    assert "Nothing was found." in said
+    assert said.count("Made KV_team.") == 2
+    workers = [line for line in after if "--context" in line and line not in operators]
     assert [line.split("|")[-1].split()[2] for line in workers] == ["alice", "alice", "bob"]
     said = paste.run(*workers)
     assert "may_write\tyes" in said
@@ -138,9 +146,11 @@ def test_every_line_of_the_section_is_pasted_or_is_for_docker() -> None:
         "jsmemory ",
         "docker compose --profile cluster ",
         "for node in n1 n2 n3; do docker ",
-        "set -a; ",
-        "NATS_USER=",
+        "unset NATS_",
+        ". nats-cluster/",
         "nats context add ",
+        "printf ",
+        "for context in $(cat memories); do jsmemory ",
         "echo ",
     )
     assert [line for line in lines() if not line.startswith(known)] == []

@@ -1,4 +1,4 @@
-"""The contexts of a cluster's workers, made by the program that makes them."""
+"""The contexts of a cluster's workers and operators, made by the program that makes them."""
 
 import json
 import os
@@ -12,15 +12,20 @@ import pytest
 PAGE = (Path(__file__).parents[2] / "ops" / "README.md").read_text()
 ADDED = re.findall(r"^ {4}(nats context add \w+ --server=\S+ --tlsca=.*)$", PAGE, flags=re.MULTILINE)
 
+WORKERS = ("alice", "bob")
+USERS = {"team": "operator", "system": "sys"}
+# Whose context is called otherwise than they are.
+
 
 @pytest.mark.parametrize("line", ADDED)
-def test_a_worker_of_the_cluster_has_a_context(line: str, tmp_path: Path) -> None:
+def test_everybody_in_the_cluster_has_a_context(line: str, tmp_path: Path) -> None:
     """What tests/documents/test_ops_cluster.py reads from the line is what the program keeps."""
     program = os.environ.get("NATS_CLI") or shutil.which("nats")
     assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
     name = line.split()[3]
+    user = USERS.get(name, name)
     (tmp_path / "ca.pem").touch()
-    given = {"NATS_URL": "tls://127.0.0.1:4222", "NATS_CA": f"{tmp_path}/ca.pem", f"PASSWORD_{name}": "secret"}
+    given = {"NATS_URL": "tls://127.0.0.1:4222", "NATS_CA": f"{tmp_path}/ca.pem", f"PASSWORD_{user}": "secret"}
     environment = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PATH": os.environ["PATH"], **given}
     subprocess.run(
         ["sh", "-euc", line.replace("nats ", f"{program} ", 1)], env=environment, check=True, capture_output=True
@@ -29,13 +34,16 @@ def test_a_worker_of_the_cluster_has_a_context(line: str, tmp_path: Path) -> Non
     assert {field: value for field, value in kept.items() if value} == {
         "url": "tls://127.0.0.1:4222",
         "ca": f"{tmp_path}/ca.pem",
-        "user": name,
+        "user": user,
         "password": "secret",
-        "inbox_prefix": f"_INBOX_{name}",
-        "jetstream_api_prefix": f"MEMORY.team.{name}.API",
+        **(only_of_workers(name) if name in WORKERS else {}),
     }
 
 
-def test_both_workers_are_there() -> None:
+def only_of_workers(name: str) -> dict[str, str]:
+    return {"inbox_prefix": f"_INBOX_{name}", "jetstream_api_prefix": f"MEMORY.team.{name}.API"}
+
+
+def test_everybody_is_there() -> None:
     """A line that no longer looks as it did must not slip away."""
-    assert len(ADDED) == 2
+    assert {line.split()[3] for line in ADDED} == {*USERS, *WORKERS, *(f"MEMORY_team_{name}" for name in WORKERS)}

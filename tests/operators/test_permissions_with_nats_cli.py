@@ -145,6 +145,10 @@ async def test_the_runbook_adds_workers_by_pasting(
         assert shell(telling.splitlines()[-1], **at) == "build\tHow to build\n"
         isolated = WorkerPermissions(bucket="team", prefix="alice", isolated=True)
         assert telling.splitlines()[0] == isolated.nats_context()
+        (operating,) = re.findall(r"^#   (nats context add MEMORY_team_alice .+)$", isolated.configuration(), re.M)
+        shell(operating, **at)
+        shell("jsmemory --context MEMORY_team_alice -b team provision --replicas 1 --diff", **at)
+        assert '--tlsca="$NATS_CA"' in isolated.configuration()
         reader = WorkerPermissions(bucket="team", prefix="alice", isolated=True, read_only=True)
         shell(reader.nats_context(), **at)
         listed = shell("jsmemory --context alice_reader -b team --prefix alice list", **at)

@@ -7,6 +7,7 @@ They need the nats command line, which no Python package brings; see tests/opera
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,9 +30,11 @@ ACCOUNTS = """
 accounts {
   SYS: { users: [ { user: system, password: secret } ] }
   MEMORY: { jetstream: enabled, users: [ { user: operator, password: secret } ] }
+  MEMORY_team_zoe: { jetstream: enabled, users: [ { user: MEMORY_team_zoe, password: secret } ] }
 }
 system_account: SYS
 """
+ISOLATED = "MEMORY_team_zoe"
 SETTINGS = ServerSettings(extra=ACCOUNTS, max_file=8 * 1024**3)
 
 
@@ -140,6 +143,20 @@ class Reader:
         """Run what no page says: how things came to be as they are."""
         Walk("README", self._person, self.home, self._environment).shell(commands)
 
+    def keeps_isolated(self, replicas: int) -> None:
+        """Make the bucket of an isolated memory; from now on the pages have to care for it as well."""
+        self.runs(
+            f"jsmemory --context {ISOLATED} --bucket team provision --replicas {replicas} --apply\n"
+            f"echo {ISOLATED} >memories\n"
+            f"echo text | jsmemory --context {ISOLATED} --bucket team --prefix zoe write k -d d --content -"
+        )
+
+    def starts(self, *command: str) -> "subprocess.Popen[bytes]":
+        """Start what stays, in a terminal of its own."""
+        return subprocess.Popen(
+            command, cwd=self.home, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
     def opens(self, page: str, leaves: Sequence[str] = ()) -> Walk:
         """Open a page; at the end of the test all of its commands must have been run, but for what it leaves."""
         walk = Walk(page, self._person, self.home, self._environment, leaves)
@@ -183,11 +200,12 @@ def newcomer(person: Any, tmp_path: Path) -> Iterator[Reader]:
 
 @pytest.fixture
 def reader(request: pytest.FixtureRequest, newcomer: Reader) -> Reader:
-    """The operator of whichever servers the test has, with the two contexts made."""
+    """The operator of whichever servers the test has, with contexts, and an isolated memory without a bucket."""
     names = [name for name in ("cluster", "spare_cluster", "server") if name in request.fixturenames]
     servers = request.getfixturevalue(names[0])
     url = ",".join(getattr(servers, "urls", None) or (servers.url,))
-    for context, user in (("team", "operator"), ("system", "system")):
+    for context, user in (("team", "operator"), ("system", "system"), (ISOLATED, ISOLATED)):
         newcomer.runs(f"nats context add {context} --server={url} --user={user} --password=secret")
+    newcomer.runs("touch memories")
     newcomer.knows(NATS_CONTEXT="team")
     return newcomer

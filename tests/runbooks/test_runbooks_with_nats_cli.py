@@ -1,10 +1,13 @@
 """Every page of ops/runbooks, walked through on real servers in the situation that it is for."""
 
+import asyncio
+import json
 import re
 import shutil
+import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from nats.aio.client import Client
 
 from jsmemory import (
+    AccessDeniedError,
     BackendError,
     BucketNotFoundError,
     EntryNotFoundError,
@@ -25,7 +29,6 @@ from jsmemory import (
     list_prefixes,
     prepare_cluster,
 )
-from jsmemory.cli.nodes import free_places, nodes_of
 from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket, plain_client
 from jsmemory.testing.servers.monitoring import leader_seen_by
 from jsmemory.testing.streams import make_stream
@@ -58,6 +61,7 @@ async def test_every_page_is_in_the_list_and_the_list_has_no_other(reader: Any, 
     assert set(re.findall(r"\]\(([a-z-]+)\.md\)", (PAGES / "README.md").read_text())) == pages
     async with plain_client(server.url, **OPERATOR) as nc:
         await make_bucket(nc, "team")
+    reader.keeps_isolated(replicas=1)
     reader.opens("README").run("Runbooks")
 
 
@@ -79,8 +83,13 @@ async def test_a_backup_comes_back_with_every_sequence_and_no_run_overwrites_by_
         await store.update("changed", "d", "two", scope=scope)
         await store.delete("gone", scope=scope)
         before, texts = await sequences(nc), await noted(store)
+        reader.keeps_isolated(replicas=1)
 
         page.run("Back up")
+        isolated = "nats --context=MEMORY_team_zoe"
+        page.shell(f"{isolated} stream rm KV_team --force")
+        page.shell(f"{isolated} backup restore stream last/MEMORY_team_zoe.backup")
+        assert "k" in page.shell("jsmemory --context MEMORY_team_zoe --bucket team --prefix zoe list")
 
         # What happens after the backup, and is lost with what is restored.
         await store.create("later", "d", "after the backup", scope=later)
@@ -153,7 +162,10 @@ async def test_a_bucket_grows_to_three_replicas_under_its_workers(cluster: NatsC
         store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
         scope = Scope()
         await store.create("k", "d", "one", scope=scope)
+        reader.keeps_isolated(replicas=1)
         page.run("Grow replicas")
+        async with plain_client(*cluster.urls, user="MEMORY_team_zoe", password="secret") as other:
+            assert (await other.jetstream().stream_info("KV_team")).config.num_replicas == 3
         await store.update("k", "d", "two", scope=scope)
         leader = await cluster.leader_of("KV_team")
         leader.kill()
@@ -170,10 +182,11 @@ async def test_a_lost_server_comes_back_with_its_disk_and_without(cluster: NatsC
         store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
         scope = Scope()
         await store.create("k", "d", "one", scope=scope)
+        reader.keeps_isolated(replicas=3)
         lost = await cluster.leader_of("KV_team")
         lost.kill()
         await store.update("k", "d", "two", scope=scope)
-        assert f"start the servers again: {lost.name}" in page.run("See it", fails=True)
+        assert page.run("See it", fails=True).count(f"start the servers again: {lost.name}") == 2
         if disk == "lost":
             shutil.rmtree(lost.folder / "jetstream")
         lost.begin()
@@ -196,6 +209,8 @@ async def test_a_server_of_another_name_takes_the_place_of_one_that_never_comes_
         followers = await spare_cluster.followers_of("KV_team")
         lost = next(node for node in followers if leader_seen_by(node, "KV_team"))
         lost.kill()
+        # Until the servers agree who leads them, none of them answers; the page says so.
+        await spare_cluster.ready()
         page.run("If it never comes back", put={"n2": lost.name})
         page.run("Bring it back")
         assert await noted(store) == {"k": "one"}
@@ -241,7 +256,7 @@ async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reade
         scope = Scope()
         await alice.create("old", "d", "before", scope=scope)
         await alice.create("both", "d", "before", scope=scope)
-        page.shell("nats backup stream KV_team team.backup; nats stream rm KV_team --force")
+        page.shell("mkdir last; nats backup stream KV_team last/team.backup; nats stream rm KV_team --force")
         await make_bucket(nc, "team", replicas=3)
 
         with pytest.raises(StaleEntryError):
@@ -264,45 +279,41 @@ async def test_old_notes_come_back_and_new_ones_stay(cluster: NatsCluster, reade
 
 
 class Encrypted:
-    """The cluster of ops/ in the reader's folder, with one isolated worker."""
+    """`jsmemory server --cluster` in the reader's folder, with one isolated worker."""
 
     def __init__(self, reader: Any) -> None:
+        self._reader = reader
         self._folder = reader.home / "nats-cluster"
         reader.runs(
             "mkdir -p nats-cluster/conf/workers\n"
-            "jsmemory permissions --bucket team --prefix alice --isolated >nats-cluster/conf/workers/alice.conf\n"
-            "jsmemory server --cluster --prepare"
+            "jsmemory permissions --bucket team --prefix alice --isolated >nats-cluster/conf/workers/alice.conf"
         )
-        prepared = prepare_cluster(self._folder)
-        self._places = free_places(0)
-        self.cluster = NatsCluster.of(nodes_of(prepared, self._places))
-        self._url = ",".join(f"tls://127.0.0.1:{place.client}" for place in self._places)
-        self._authority = prepared.authority
-        reader.knows(NATS_URL=self._url, NATS_CA=str(prepared.authority))
+        self._server = reader.starts("jsmemory", "server", "--cluster", "--bucket", "team", "--port", "0", "--json")
+        line = self._server.stdout.readline()
+        assert line, self._server.communicate()
+        self._said = json.loads(line)
+
+    @property
+    def port(self) -> int:
+        """Where clients connect to the first node."""
+        return int(self._said["urls"][0].rpartition(":")[2])
+
+    def end(self) -> None:
+        """Ctrl-C in its terminal."""
+        self._server.send_signal(signal.SIGINT)
+        self._server.communicate(timeout=60)
 
     def secret(self, user: str) -> str:
         """A password, as it is in the file of variables now."""
         return prepare_cluster(self._folder).password(user)
 
-    async def starts_again(self) -> AsyncIterator[str]:
-        """One node after the other is stopped, and started with the variables of now."""
-        for number, node in enumerate(nodes_of(prepare_cluster(self._folder), self._places)):
-            nodes = list(self.cluster.nodes)
-            nodes[number].terminate()
-            nodes[number] = node
-            self.cluster = NatsCluster.of(nodes)
-            node.begin()
-            await self.cluster.ready()
-            yield node.name
-
     def connects(self, user: str, **options: Any) -> Any:
         """A supervised connection of a user."""
-        trusting = ssl.create_default_context(cafile=self._authority)
         return connect(
-            servers=self._url,
+            servers=",".join(self._said["urls"]),
             user=user,
-            password=self.secret(user),
-            tls=trusting,
+            password=options.pop("password", None) or self.secret(user),
+            tls=ssl.create_default_context(cafile=self._said["ca"]),
             first_connect_timeout=30.0,
             **options,
         )
@@ -313,21 +324,17 @@ class Encrypted:
 
 
 @pytest.fixture
-async def encrypted(newcomer: Any) -> AsyncIterator[Encrypted]:
-    """It runs, its bucket is made, and the reader has the contexts."""
+def encrypted(newcomer: Any) -> Iterator[Encrypted]:
+    """It runs, and the reader has made the contexts as the page for operators says, and the bucket of the memory."""
     encrypted = Encrypted(newcomer)
     try:
-        encrypted.cluster.begin()
-        await encrypted.cluster.ready()
-        for context, user in (("team", "MEMORY_team_alice"), ("system", "sys")):
-            newcomer.runs(
-                f'nats context add {context} --server="$NATS_URL" --tlsca="$NATS_CA"'
-                f" --user={user} --password={encrypted.secret(user)}"
-            )
-        newcomer.runs("jsmemory --context team --bucket team provision --apply")
+        page = (PAGES.parent / "README.md").read_text()
+        made = re.findall(r"^ {4}(unset .+|\. .+|nats context add (?:team|system|MEMORY_team_alice) .+)$", page, re.M)
+        newcomer.runs("\n".join([*made, "echo MEMORY_team_alice >memories"]))
+        newcomer.runs("jsmemory --context MEMORY_team_alice --bucket team provision --apply")
         yield encrypted
     finally:
-        encrypted.cluster.kill_all()
+        encrypted.end()
 
 
 OPERATORS = "The operator's password, and that of the system account"
@@ -362,28 +369,36 @@ async def test_the_operator_gets_another_password_and_nodes_other_certificates(
     """Whoever starts all servers at once interrupts every agent of the fleet."""
     page = newcomer.opens("rotate-credentials", leaves=("A worker's password",))
     former, certificate = encrypted.secret("operator"), newcomer.home / "nats-cluster" / "n1" / "tls" / "node.pem"
-    page.run(OPERATORS)
-    assert encrypted.secret("operator") != former
     async with encrypted.connects_worker("alice") as worker:
         store = await JetStreamStore.bind(worker, "team", prefix="alice", write_budget=60.0)
-        async for node in encrypted.starts_again():
-            await store.create(node, "d", "text", scope=None)
+        rotating = asyncio.create_task(asyncio.to_thread(page.run, OPERATORS, lines=slice(0, 3)))
+        written = 0
+        while not rotating.done():
+            await store.create(f"k{written}", "d", "text", scope=None)
+            written += 1
+            await asyncio.sleep(0.2)
+        await rotating
+        assert len(await store.list()) == written
+    assert encrypted.secret("operator") != former
     async with encrypted.connects("operator") as nc:
         with pytest.raises(BucketNotFoundError):
             await list_prefixes(nc, "absent")
+    with pytest.raises(AccessDeniedError):
+        async with encrypted.connects("operator", password=former):
+            pass
     # As if it had but a week left: it is not good for a name that the nodes are to have.
-    before = presented(encrypted.cluster.nodes[0])
+    before = presented(encrypted.port)
     newcomer.runs("jsmemory server --cluster --prepare --host memory.example")
-    assert presented(encrypted.cluster.nodes[0]) == before != certificate.read_bytes()
+    assert presented(encrypted.port) == before != certificate.read_bytes()
     page.run("Certificates")
-    assert presented(encrypted.cluster.nodes[0]) == certificate.read_bytes()
+    assert presented(encrypted.port) == certificate.read_bytes()
 
 
-def presented(node: NatsServer) -> bytes:
+def presented(port: int) -> bytes:
     """The certificate that a node shows to a client, in PEM."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    with socket.create_connection(("127.0.0.1", node.port), 10.0) as plain:
+    with socket.create_connection(("127.0.0.1", port), 10.0) as plain:
         # NATS says who it is before it speaks TLS.
         while not plain.recv(4096).endswith(b"\r\n"):
             pass
