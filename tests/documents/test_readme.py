@@ -38,36 +38,30 @@ def run(argv: list[str], folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-def test_the_first_python_snippet_runs_on_files(tmp_path: Path) -> None:
-    printed = run([sys.executable, "-c", snippets("python")[0]], tmp_path)
-    assert printed.splitlines() == [
-        "build - How to build the project",
-        "make -j2 all",
-        "This run has not read 'build', so it may not overwrite it. Read it, then update.",
-    ]
-    assert (tmp_path / "memory" / "alice" / "build.md").exists()
-
-
-async def test_the_second_python_snippet_runs_on_jetstream(
+async def test_every_snippet_can_be_pasted_one_after_the_other_and_all_of_them_again(
     tmp_path: Path, nc: Client, fresh_server: NatsServer
 ) -> None:
+    """Who tries things out does it in one folder, and tries them again."""
     await make_bucket(fresh_server.url, "team")
-    run([sys.executable, "-c", snippets("python")[1]], tmp_path, NATS_URL=fresh_server.url)
-
-
-def test_the_third_python_snippet_drives_two_runs(tmp_path: Path) -> None:
-    printed = run([sys.executable, "-c", snippets("python")[2]], tmp_path)
-    assert printed.splitlines() == [
-        "No memories are stored yet.",
-        "['Noted.'] {'written': True, 'key': 'build'}",
-    ]
-    assert "make -j2" in (tmp_path / "memory" / "build.md").read_text()
-    assert '"outcome":"completed"' in (tmp_path / "journal" / "night-shift.jsonl").read_text()
-
-
-def test_the_fourth_python_snippet_looks_on(tmp_path: Path) -> None:
-    printed = run([sys.executable, "-c", snippets("python")[3]], tmp_path)
-    assert printed.startswith("1 ['build']\nChange(kind='created', key='build', description='How to build', revision=")
+    for time in (1, 2):
+        files, jetstream, runs, live = (
+            run([sys.executable, "-c", snippet], tmp_path, NATS_URL=fresh_server.url) for snippet in snippets("python")
+        )
+        assert files.splitlines() == [
+            "build - How to build the project",
+            "make -j2 all",
+            "This run has not read 'build', so it may not overwrite it. Read it, then update.",
+        ]
+        assert jetstream == ""
+        assert runs.splitlines() == ["No memories are stored yet.", "['Noted.'] {'written': True, 'key': 'build'}"]
+        recorded = list((tmp_path / "journal").glob("night-*-*.jsonl"))
+        assert len(recorded) == time
+        assert all('"outcome":"completed"' in record.read_text() for record in recorded)
+        assert live.startswith("1 ['build']\nChange(kind='created', key='build', description='How to build', revision=")
+        for words in ("jsmemory run", "jsmemory write"):
+            (block,) = [block for block in snippets("sh") if words in block]
+            command = f'jsmemory() {{ {shlex.quote(sys.executable)} -m jsmemory.cli "$@"; }}\n{block}'
+            assert run(["bash", "-euo", "pipefail", "-c", command], tmp_path)
 
 
 def test_every_python_snippet_is_run_by_a_test() -> None:
@@ -78,15 +72,6 @@ def test_the_configuration_snippet_is_legal() -> None:
     (text,) = snippets("yaml")
     configuration = Configuration.of(text)
     assert configuration.backend == "jetstream"
-
-
-@pytest.mark.parametrize("words", ["jsmemory write", "jsmemory run"])
-def test_the_commands_for_files_run_as_they_stand(tmp_path: Path, words: str) -> None:
-    """Pasted into an empty folder, by somebody who has read no further."""
-    (block,) = [block for block in snippets("sh") if words in block]
-    command = f'jsmemory() {{ {shlex.quote(sys.executable)} -m jsmemory.cli "$@"; }}\n{block}'
-    printed = run(["bash", "-euo", "pipefail", "-c", command], tmp_path)
-    assert printed
 
 
 def test_the_line_that_makes_a_bucket_is_the_one_that_the_code_prints() -> None:
