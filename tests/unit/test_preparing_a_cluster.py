@@ -1,5 +1,7 @@
 """The folder of a cluster: made once, completed later, and never emptied of what cannot be had again."""
 
+import multiprocessing
+import os
 import shutil
 import stat
 import subprocess
@@ -221,6 +223,68 @@ def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cluster" / "cluster.env").write_text("export A = b\n")
     with pytest.raises(InvalidOptionsError, match="no variable"):
         prepare_cluster(tmp_path / "cluster")
+
+
+def test_of_many_that_prepare_at_once_all_get_the_same(folder: Path) -> None:
+    """A deployment that runs twice must not leave an authority that has signed for nobody."""
+    folder.mkdir(parents=True)
+    many = multiprocessing.get_context("fork")
+    begin = many.Barrier(4)
+
+    def prepare() -> None:
+        begin.wait()
+        prepare_cluster(folder)
+
+    for _ in range(6):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        others = [many.Process(target=prepare) for _ in range(3)]
+        for each in others:
+            each.start()
+        begin.wait()
+        prepared = prepare_cluster(folder)
+        for each in others:
+            each.join()
+        assert [each.exitcode for each in others] == [0, 0, 0]
+        held = contents(folder)
+        again = prepare_cluster(folder, hosts=["later.example.org"])
+        assert again.secrets == prepared.secrets
+        assert again.authority.read_bytes() == held[prepared.authority]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_among_the_workers_is_named(folder: Path, make: Callable[[Path], None]) -> None:
+    """A pipe would be waited for, and a command that hangs names nothing."""
+    workers = prepare_cluster(folder).configuration.parent / "workers"
+    make(workers / "alice.conf")
+    with pytest.raises(InvalidOptionsError, match=r"alice\.conf, which is no file"):
+        prepare_cluster(folder)
+
+
+def test_a_link_to_nothing_and_a_name_that_ends_a_string_are_no_workers(folder: Path) -> None:
+    """What was printed to a disk that is away, and what would make a server include another file."""
+    workers = prepare_cluster(folder).configuration.parent / "workers"
+    (workers / "alice.conf").symlink_to(folder / "away")
+    with pytest.raises(InvalidOptionsError, match=r"alice\.conf that links to nothing"):
+        prepare_cluster(folder)
+    (workers / "alice.conf").rename(workers / 'a"b.conf')
+    with pytest.raises(InvalidOptionsError, match="name that no server takes"):
+        prepare_cluster(folder)
+
+
+def test_what_is_kept_beside_is_for_its_owner_alone_and_goes_nowhere_else(folder: Path, tmp_path: Path) -> None:
+    """Passwords end up neither in a file that all can read, nor behind a link."""
+    prepared = prepare_cluster(folder)
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (folder / "operator.env").symlink_to(precious)
+    kept = prepared.keep("operator.env", "NATS_PASSWORD=x\n")
+    assert precious.read_text() == "precious"
+    kept.chmod(0o644)
+    assert stat.S_IMODE(prepared.keep("operator.env", "NATS_PASSWORD=y\n").stat().st_mode) == 0o600
+    (folder / "taken").mkdir()
+    with pytest.raises(InvalidOptionsError, match="takes no file taken"):
+        prepared.keep("taken", "")
 
 
 def test_a_foreign_authority_is_no_pair(folder: Path, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The folder of a cluster: made once, completed as often as one likes, and nothing in it ever lost."""
 
 import contextlib
+import fcntl
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -24,6 +26,8 @@ AUTHORITY_KEY: Final = "ca.key"
 
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _HOST: Final = re.compile(r"[A-Za-z0-9*]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45}")
+_UNNAMEABLE: Final = re.compile(r'["\\\x00-\x1f]')
+_LOCK: Final = ".preparing"
 _PRIVATE: Final = 0o600
 _PUBLIC: Final = 0o644
 
@@ -58,6 +62,26 @@ class PreparedCluster:
     def password(self, user: str = environment.OPERATOR) -> str:
         """The password of a user whose name needs no escaping: ``operator``, or ``sys``."""
         return self.secrets[f"{environment.PASSWORD}{user}"]
+
+    def keep(self, name: str, text: str) -> Path:
+        """
+        Put a file into the folder, whole, and for its owner's eyes only.
+
+        Args:
+            name: What it is called.
+            text: What is in it.
+
+        Raises:
+            InvalidOptionsError: it cannot be written there.
+        """
+        path = self.folder / name
+        try:
+            _write(path, text.encode(), _PRIVATE)
+        except OSError:
+            raise InvalidOptionsError(
+                "folder", f"takes no file {name}", "Make room, or remove what is in its place."
+            ) from None
+        return path
 
     def variables(self, node: str, *, listen: str, monitor: str, routes: Sequence[str]) -> dict[str, str]:
         """
@@ -110,11 +134,27 @@ def prepare_cluster(folder: str | os.PathLike[str], *, hosts: Sequence[str] = ()
 
 def _prepare(place: Path, hosts: Sequence[str]) -> PreparedCluster:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone_in(place):
+        return _complete(place, hosts)
+
+
+@contextlib.contextmanager
+def _alone_in(place: Path) -> Iterator[None]:
+    # Of two that prepare at once, each would make an authority, and the last would sign for neither.
+    lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _PRIVATE)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _complete(place: Path, hosts: Sequence[str]) -> PreparedCluster:
     for part in (f"{CONFIGURATIONS}/{WORKERS}", *(f"{node}/tls" for node in NODES)):
         (place / part).mkdir(mode=0o700, parents=True, exist_ok=True)
     if not (place / ".gitignore").exists():
         _write(place / ".gitignore", b"# It is full of secrets.\n*\n", _PUBLIC)
-    files = {path.name: path.read_text() for path in sorted((place / CONFIGURATIONS / WORKERS).glob("*.conf"))}
+    files = {path.name: _printed(path) for path in sorted((place / CONFIGURATIONS / WORKERS).glob("*.conf"))}
     secrets, made = _secrets(place, files)
     notes = [*made, *_certificates(place, hosts), *_configurations(place / CONFIGURATIONS, files)]
     return PreparedCluster(folder=place, secrets=secrets, notes=tuple(notes))
@@ -125,11 +165,8 @@ def _secrets(place: Path, files: Mapping[str, str]) -> tuple[dict[str, str], lis
     if not path.exists():
         if any((place / node / DATA).exists() for node in NODES):
             raise _gone(ENVIRONMENT, "The streams are encrypted with the key in it. Put it back.")
-        with contextlib.suppress(FileExistsError):
-            # Of two that begin at once, one makes the key.
-            first = environment.missing({}, ())
-            _write(path, _worded(environment.HEAD, first), _PRIVATE, exclusive=True)
-    text = path.read_text()
+        _write(path, _worded(environment.HEAD, environment.missing({}, ())), _PRIVATE)
+    text = _read(path).decode()
     try:
         held = environment.read(text)
     except environment.Unreadable:
@@ -167,11 +204,11 @@ def _certificates(place: Path, hosts: Sequence[str]) -> list[str]:
         tls = place / node / "tls"
         names = tuple(dict.fromkeys((node, *_HERE, *hosts, *(known[node] or shared))))
         certificate, key = _read(tls / "node.pem"), _read(tls / "node.key")
-        if not certificates.will_do(certificate, key, public.read_bytes(), names):
+        if not certificates.will_do(certificate, key, _read(public), names):
             if not private.exists():
                 raise _gone(AUTHORITY_KEY, f"It signs the certificate that {node} needs. Put it back for as long.")
             try:
-                signed, key = certificates.Authority(public.read_bytes(), private.read_bytes()).issue(node, names)
+                signed, key = certificates.Authority(_read(public), _read(private)).issue(node, names)
             except certificates.Unreadable:
                 raise InvalidOptionsError(
                     "folder", f"holds a {AUTHORITY} and a {AUTHORITY_KEY} that are no pair", "Put the right ones back."
@@ -179,8 +216,8 @@ def _certificates(place: Path, hosts: Sequence[str]) -> list[str]:
             _write(tls / "node.key", key, _PRIVATE)
             _write(tls / "node.pem", signed, _PUBLIC)
             notes.append(f"Made the certificate of {node} {'anew' if certificate else ''}".rstrip() + ".")
-        if _read(tls / AUTHORITY) != public.read_bytes():
-            _write(tls / AUTHORITY, public.read_bytes(), _PUBLIC)
+        if _read(tls / AUTHORITY) != _read(public):
+            _write(tls / AUTHORITY, _read(public), _PUBLIC)
     return notes
 
 
@@ -190,7 +227,7 @@ def _configurations(place: Path, files: Mapping[str, str]) -> list[str]:
     path = place / CONFIGURATION
     if not path.exists():
         _write(path, ours, _PUBLIC)
-    elif path.read_bytes() != ours:
+    elif _read(path) != ours:
         # Its operator has settings of his own; or it is that of another release.
         notes.append(f"{CONFIGURATION} is not as this release writes it, and was left as it is.")
     # They hold no passwords, but a worker's file may.
@@ -208,14 +245,31 @@ def _gone(what: str, remedy: str) -> InvalidOptionsError:
     return InvalidOptionsError("folder", f"no longer holds {what}", remedy)
 
 
+def _printed(path: Path) -> str:
+    """What was printed for a worker, in a file that a server's configuration can name."""
+    if _UNNAMEABLE.search(path.name):
+        raise InvalidOptionsError("folder", "has a worker's file with a name that no server takes", "Rename it.")
+    if path.is_symlink() and not path.exists():
+        raise InvalidOptionsError("folder", f"has a worker's file {path.name} that links to nothing", "Print it anew.")
+    return _read(path).decode()
+
+
 def _read(path: Path) -> bytes:
+    """What is in a file, or would be; a pipe, say, is not waited for."""
     try:
-        return path.read_bytes()
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return b""
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise InvalidOptionsError("folder", f"holds {path.name}, which is no file", "Remove it.")
+        with os.fdopen(file, "rb", closefd=False) as opened:
+            return opened.read()
+    finally:
+        os.close(file)
 
 
-def _write(path: Path, data: bytes, mode: int, *, exclusive: bool = False) -> None:
+def _write(path: Path, data: bytes, mode: int) -> None:
     # Whole or not at all, and never readable by others in between.
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -224,9 +278,6 @@ def _write(path: Path, data: bytes, mode: int, *, exclusive: bool = False) -> No
             os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
-        if exclusive:
-            os.link(beside, path)
-        else:
-            Path(beside).replace(path)
+        Path(beside).replace(path)
     finally:
         Path(beside).unlink(missing_ok=True)
