@@ -14,6 +14,7 @@ from jsmemory.errors import (
     OutcomeUnknownError,
     StaleEntryError,
 )
+from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import make_bucket
@@ -154,6 +155,35 @@ async def test_a_lost_update_that_others_went_on_from_is_settled_by_the_history_
         with pytest.raises(StaleEntryError):
             await store.update("k", "d", "mine", scope=scope)
     assert (await store.read("k", scope=None)).content == "theirs once more"
+
+
+async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_of_the_key(
+    nc: Client, lossy: LossyConnection
+) -> None:
+    """
+    It was conditional on the whole prefix, which goes on all the time.
+
+    What came right after it under the key says nothing of that; but nothing of the key is gone.
+    """
+    await make_bucket(nc, "near", max_msgs_per_subject=64)
+    store = await JetStreamStore.bind(lossy, "near", "p", write_budget=5)
+    for number in range(MAX_ENTRIES - 100):
+        await nc.publish(f"$KV.near.p.k{number}", b"---\ndescription: d\n---\n\nc")
+    await nc.flush()
+    await store.create("k", "d", "c", scope=None)
+    await store.delete("k", scope=None)
+    other = await JetStreamStore.bind(nc, "near", "p")
+    await other.list()
+
+    async def go_on() -> None:
+        await other.create("more", "d", "c", scope=None)
+        await other.create("k", "d", "theirs", scope=None)
+        await replace(other, "k", "theirs again")
+
+    lossy.lose("request", "$KV.near.p.k", then=go_on)
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+    await nc.request("$JS.API.STREAM.DELETE.KV_near", b"", timeout=5)
 
 
 async def test_a_lost_create_that_found_no_place_is_settled_by_what_was_known_before(

@@ -229,13 +229,24 @@ class Committing:
         """Tell from the message that came right after `expected`, where the bucket keeps it."""
         try:
             next_one = await self._reading.first_after(name, expected, deadline)
+            if next_one is not None and next_one.operation == headers[messages.OPERATION]:
+                return Landed(next_one.sequence)
+            if next_one is not None and (
+                _came_after(next_one, expected if is_of_key else 0, expected)
+                or await self._keeps_what_was_at(name, expected, deadline)
+            ):
+                return Refused(current)
         except JsMemoryError:
-            next_one = None
-        if next_one is not None and next_one.operation == headers[messages.OPERATION]:
-            return Landed(next_one.sequence)
-        if next_one is not None and _came_after(next_one, expected if is_of_key else 0, expected):
-            return Refused(current)
+            pass
         raise OutcomeUnknownError(name)
+
+    async def _keeps_what_was_at(self, name: str, sequence: int, deadline: Deadline) -> bool:
+        """Whether the bucket keeps all that the key has held since a sequence: the oldest values go first."""
+        if not self._reading.asks_leader:
+            # It may be a sequence of the bucket before.
+            return False
+        oldest = await self._reading.first_after(name, 0, deadline)
+        return oldest is not None and oldest.sequence <= sequence
 
 
 def _another_came_first(current: Message | None, expected: int, latest: int, *, is_of_key: bool) -> bool:
