@@ -6,7 +6,7 @@ in Python 3.11, forgets a cancellation that arrives together with the answer.
 """
 
 import asyncio
-import secrets
+import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -15,6 +15,9 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 _NOBODY: Final = "503"
+_TOKEN_BITS: Final = 64
+_WATCHED_EVERY_S: Final = 0.02
+# By so much may an answer be late before it is given up.
 
 
 class Requests:
@@ -28,7 +31,10 @@ class Requests:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._inbox = ""
-        self._waiting: dict[str, tuple[str, asyncio.Future[Msg]]] = {}
+        self._waiting: dict[str, tuple[str, asyncio.Future[Msg], float]] = {}
+        self._is_watched = False
+        self._draw = random.Random().getrandbits  # noqa: S311
+        # nats-py draws sixteen bits; these are quicker than those of the operating system.
 
     async def listen(self) -> None:
         """Have the answers come in; a client that reconnects goes on to listen by itself."""
@@ -45,15 +51,15 @@ class Requests:
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Msg] = loop.create_future()
-        # Drawn, and not counted: who sees one must not be able to answer the next.
-        token = secrets.token_hex(8)
-        self._waiting[token] = subject, answer
-        lateness = loop.call_later(timeout, _give_up, answer)
+        token = f"{self._draw(_TOKEN_BITS):x}"
+        self._waiting[token] = subject, answer, loop.time() + timeout
+        if not self._is_watched:
+            self._is_watched = True
+            loop.call_later(_WATCHED_EVERY_S, self._watch, loop)
         try:
             await self._client.publish(subject, payload, self._inbox + token, headers)
             message = await answer
         finally:
-            lateness.cancel()
             del self._waiting[token]
         if message.headers is not None and _says_nobody(message.headers):
             raise nats.errors.NoRespondersError
@@ -62,19 +68,29 @@ class Requests:
     @property
     def subjects(self) -> Iterable[str]:
         """What is waited for an answer to."""
-        return (subject for subject, _ in self._waiting.values())
+        return (subject for subject, _, _ in self._waiting.values())
 
     def give_up(self, is_vain: Callable[[str], bool] = lambda subject: True) -> None:
         """End the requests that no answer will come for: those whose subject `is_vain` says it of."""
-        for subject, answer in self._waiting.values():
+        for subject, answer, _ in self._waiting.values():
             if is_vain(subject):
                 _give_up(answer)
 
     async def _take(self, message: Msg) -> None:
-        _, answer = self._waiting.get(message.subject[len(self._inbox) :], (None, None))
+        waiting = self._waiting.get(message.subject[len(self._inbox) :])
         # Otherwise it came too late, or twice.
-        if answer is not None and not answer.done():
-            answer.set_result(message)
+        if waiting is not None and not waiting[1].done():
+            waiting[1].set_result(message)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """One look for all that are late: to set a timer for each would cost more than it tells."""
+        now = loop.time()
+        for _, answer, due in self._waiting.values():
+            if due <= now:
+                _give_up(answer)
+        self._is_watched = bool(self._waiting)
+        if self._is_watched:
+            loop.call_later(_WATCHED_EVERY_S, self._watch, loop)
 
 
 def _says_nobody(headers: Mapping[str, str]) -> bool:
