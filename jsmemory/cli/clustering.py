@@ -1,6 +1,7 @@
 """A cluster on this machine: three encrypted nodes, with the files that they have elsewhere."""
 
 import fcntl
+import os
 import shlex
 import ssl
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import jsmemory
-from jsmemory import BucketRecipe, InvalidOptionsError, PreparedCluster
+from jsmemory import InvalidOptionsError, PreparedCluster
 from jsmemory.cli import screen
+from jsmemory.cli.embedded import made_bucket
 from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.nodes import HOST, check_configuration, check_free, keep_up, nodes_of, written_for
 from jsmemory.cli.settling import Settled
@@ -99,7 +101,7 @@ async def serve_cluster(prepared: PreparedCluster, settled: Settled, *, as_json:
                     f"Three nodes serve. Each logs to server.log in its folder in {prepared.folder}. Use the bucket"
                 )
             for difference in differences:
-                screen.talk(f"The bucket was there, and is not as a new one would be: {difference}")
+                screen.talk(difference)
             await keep_up(cluster, lambda: written_for(jsmemory.prepare_cluster(prepared.folder), settled.places))
         finally:
             cluster.terminate()
@@ -111,6 +113,7 @@ class _Access:
     def __init__(self, prepared: PreparedCluster, settled: Settled) -> None:
         self._settled = settled
         self._bucket = settled.bucket
+        self._prepared = prepared
         self._folder = prepared.folder
         self._file = prepared.folder / f"{OPERATOR}.env"
         self._monitors = [f"http://{HOST}:{place.monitor}" for place in settled.places]
@@ -124,8 +127,8 @@ class _Access:
     def keep(self) -> None:
         """Put it down for a shell, where only the owner of the folder reads it; and what it came from."""
         self._settled.keep(self._folder)
-        self._file.touch(mode=_PRIVATE)
-        self._file.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in self.variables.items()))
+        variables = "".join(f"{name}={shlex.quote(value)}\n" for name, value in self.variables.items())
+        self._prepared.keep(self._file.name, variables)
 
     def plain(self) -> dict[str, Any]:
         return {
@@ -163,14 +166,18 @@ async def _make(access: dict[str, str], bucket: str) -> list[str]:
         name="jsmemory server",
         first_connect_timeout=CONNECT_S,
     ) as nats:
-        compared = await jsmemory.apply_recipe(nats, BucketRecipe(bucket=bucket, replicas=3, allow_rollup=False))
-    return [f"{each.setting} is {each.found}. Mend it with: {each.cure}" for each in compared.deviations]
+        return await made_bucket(nats, bucket, replicas=3)
 
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     # Two servers on one folder of streams would ruin them.
-    with (folder / ".lock").open("a") as lock:
+    file = folder / ".lock"
+    try:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _PRIVATE)
+    except OSError:
+        raise SetupRefused(f"The file {file} cannot be locked. Remove it, or name another: --store DIR.") from None
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -178,3 +185,5 @@ def _alone_in(folder: Path) -> Iterator[None]:
                 f"A cluster runs on the folder {folder} already. Stop that one, or name another: --store DIR."
             ) from None
         yield
+    finally:
+        os.close(lock)

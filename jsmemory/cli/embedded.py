@@ -1,13 +1,18 @@
 """A JetStream server of our own, for commands that need one."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_cluster, embedded_server, make_bucket
+import jsmemory
+from jsmemory import BucketRecipe
+from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_cluster, embedded_server
+
+if TYPE_CHECKING:
+    from jsmemory import Connection
 
 _KEPT: Final = "NATS_SERVER_BIN"
 
@@ -24,11 +29,13 @@ class Embedded:
         server: The server.
         url: What clients connect to.
         environment: For processes that connect to it.
+        differences: How a bucket that was there is not as a new one would be, each with its cure.
     """
 
     server: NatsServer
     url: str
     environment: Mapping[str, str]
+    differences: Sequence[str] = ()
 
 
 @asynccontextmanager
@@ -47,13 +54,24 @@ async def embedded_bucket(
         port: Where clients connect; by default a free one.
 
     Raises:
-        InvalidOptionsError: there is no nats-server; or the folder holds the bucket, and made otherwise.
+        InvalidOptionsError: there is no nats-server.
         BackendUnavailableError: the server did not start.
     """
     async with embedded_server(folder, port=port) as server:
         _forget_other_servers()
-        await make_bucket(server.url, bucket)
-        yield Embedded(server, server.url, dict(os.environ))
+        async with jsmemory.connect(servers=server.url, name="jsmemory server") as nats:
+            differences = await made_bucket(nats, bucket, replicas=1)
+        yield Embedded(server, server.url, dict(os.environ), differences)
+
+
+async def made_bucket(nats: "Connection", bucket: str, *, replicas: Literal[1, 3]) -> list[str]:
+    """Make a bucket as `jsmemory provision` prints it; how one that was there differs, each with its cure."""
+    compared = await jsmemory.apply_recipe(nats, BucketRecipe(bucket=bucket, replicas=replicas, allow_rollup=False))
+    return [
+        f"The bucket was there, and is not as a new one would be: {each.setting} is {each.found}. "
+        f"Mend it with: {each.cure}"
+        for each in compared.deviations
+    ]
 
 
 @asynccontextmanager

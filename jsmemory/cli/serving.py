@@ -124,6 +124,8 @@ async def _serve(bucket: str, folder: Path | None, port: int | None, *, as_json:
             screen.talk(f"Serving the bucket {bucket}. Use it with: jsmemory -s {embedded.url} -b {bucket} list")
             if folder is None:
                 screen.talk("Its entries are removed when it stops; keep them with --store DIR.")
+        for difference in embedded.differences:
+            screen.talk(difference)
         while embedded.server.is_running:  # noqa: ASYNC110 - a process sets no event
             await asyncio.sleep(_LOOK_S)
         raise BackendUnavailableError("The nats-server ended by itself.", "Start it again; --store keeps its log.")

@@ -25,6 +25,8 @@ def test_a_server_is_there_until_it_is_stopped(shell: Any, how: signal.Signals) 
         said = json.loads(server.stdout.readline())
         assert said["bucket"] == "team"
         assert shell("-s", said["url"], "-b", "team", "write", "k", "-d", "x").code == 0
+        # What makes a bucket and what compares one agree.
+        assert shell("-s", said["url"], "-b", "team", "provision", "--replicas", "1", "--diff").code == 0
         server.send_signal(how)
         server.communicate(timeout=30)
         assert server.returncode == 0
