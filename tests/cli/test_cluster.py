@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,28 @@ def test_two_clusters_on_one_folder_are_refused(shell: Any) -> None:
         refused = shell("server", "--cluster", "--port", "0")
         assert (refused.code, refused.err.count("\n")) == (5, 1)
         assert "--store" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "arguments"),
+    [
+        (".lock", os.mkdir, ("--port", "0")),
+        ("operator.env", os.mkdir, ("--prepare",)),
+        ("n1/server.log", os.mkdir, ("--port", "0")),
+        ("n1/server.log", os.mkfifo, ("--port", "0")),
+    ],
+)
+def test_what_lies_in_the_way_is_named(
+    shell: Any, name: str, make: Callable[[Path], None], arguments: tuple[str, ...]
+) -> None:
+    """A damaged folder is no defect, and no reason to wait for ever."""
+    folder = shell.folder / "nats-cluster"
+    assert shell("server", "--cluster", "--prepare").code == 0
+    (folder / name).unlink(missing_ok=True)
+    make(folder / name)
+    ended = shell("server", "--cluster", *arguments)
+    assert (ended.code, ended.out) == (5, b"")
+    assert Path(name).name in ended.err.splitlines()[-1]
 
 
 def test_what_nodes_are_started_with_can_be_made_alone(shell: Any) -> None:

@@ -9,10 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import anyio
 
-from jsmemory.errors import BackendUnavailableError
+from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 from jsmemory.testing.servers import guarding
 from jsmemory.testing.servers.binary import find_nats_server
 from jsmemory.testing.servers.configuration import Membership, ServerSettings, WrittenConfiguration, configuration
@@ -130,7 +131,7 @@ class NatsServer:
         Start the server, and wait until it takes clients; nothing if it runs.
 
         Raises:
-            InvalidOptionsError: there is no nats-server.
+            InvalidOptionsError: there is no nats-server, or the folder takes no log.
             BackendUnavailableError: it was not ready in `deadline` seconds, or ended. A note
                 on the error holds the end of its log.
         """
@@ -223,7 +224,7 @@ class NatsServer:
         self._program = program.name
         self.folder.mkdir(parents=True, exist_ok=True)
         arguments = self._as_written(self.written) if self.written else self._as_set()
-        with self._log_file.open("ab") as log:
+        with self._opened_log() as log:
             self._log_start = log.tell()
             # In a session of its own, so that a Ctrl-C reaches the owner alone.
             self._process = subprocess.Popen(  # noqa: S603
@@ -237,6 +238,16 @@ class NatsServer:
             )
         self._launched_at = time.monotonic()
         guarding.watch(self._process.pid)
+
+    def _opened_log(self) -> BinaryIO:
+        try:
+            # A pipe in its place is not waited for.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+            return os.fdopen(os.open(self._log_file, flags, 0o666), "ab")
+        except OSError:
+            raise InvalidOptionsError(
+                "folder", f"takes no {self._log_file.name} of {self.name}", "Make room, or remove what is in its place."
+            ) from None
 
     def _as_set(self) -> list[str]:
         config = self.folder.absolute() / "server.conf"
