@@ -497,3 +497,16 @@ def test_authority_that_ends_with_a_store_is_its_own_business(story):
     assert story.broken == set()
     story.update(6, 7, "d", store="t")
     assert Guarantee.UNSEEN in story.broken
+
+
+def test_one_too_many_may_be_taken_back_and_tried_again(story):
+    """On one server a create that was counted too late is taken back, and stored again where there is a place."""
+    story.create(0, 5, "a")
+    story.list(1, 2, ("k", "a"))
+    story.list(2.1, 3)
+    story.list(5.5, 6, ("k", "a"))
+    story.stored("a", "", "a")
+    story.end(k="a")
+    assert story.broken == set()
+    story.list(7, 8)
+    assert story.broken == {Guarantee.LISTED}

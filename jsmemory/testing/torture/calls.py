@@ -143,9 +143,9 @@ class History:
             history.scopes[scope] = [event for _, event in sorted(happened, key=lambda pair: pair[0])]
         return history
 
-    def is_wiped_during(self, call: Call) -> bool:
-        """Whether the keyspaces were made anew while a call was under way."""
-        return any(wipe.ended > call.start and wipe.began < call.end for wipe in self.wipes)
+    def is_wiped_during(self, call: Call, *, noticed_after: float = 0.0) -> bool:
+        """Whether the keyspaces were made anew while a call was under way, or so many seconds before."""
+        return any(wipe.ended > call.start - noticed_after and wipe.began < call.end for wipe in self.wipes)
 
     def by_key(self) -> dict[tuple[str, str], list[Call]]:
         """The calls about each key of each keyspace; listings are about none."""

@@ -10,6 +10,9 @@ from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.checking import Checked
 from jsmemory.testing.torture.records import Set, Struck
 
+_NOTICED_AFTER: Final = 6.0
+# Seconds: a store examines its bucket every five of use.
+
 MUST_SETTLE: Final = 0.999
 """Of the writes that lost their acknowledgement, the share that has to be settled to landed or refused."""
 
@@ -127,7 +130,7 @@ def _lost(history: History) -> Lost:
 
 def _settled(call: Call, history: History) -> str:
     if call.is_unknown:
-        return "removed" if history.is_wiped_during(call) else "unknown"
+        return "removed" if history.is_wiped_during(call, noticed_after=_NOTICED_AFTER) else "unknown"
     is_landed = call.outcome == "ok" and (call.operation != "delete" or call.existed)
     return "landed" if is_landed else "refused"
 

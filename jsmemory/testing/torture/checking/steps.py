@@ -67,10 +67,10 @@ class Step:
 @dataclass(frozen=True, slots=True, eq=False)
 class Passing:
     """
-    A create that was refused, and may have stood for a moment all the same.
+    A create that may have stood for a moment before its caller was told anything.
 
-    Near the limit of a replicated store an entry is stored, counted as one too many, and taken
-    back before its caller is told.
+    Near the limit an entry may be stored, counted as one too many, and taken back: to be refused,
+    or to be tried again.
 
     Attributes:
         stored: The step that stores the value.
@@ -137,18 +137,20 @@ def _written(call: Call, needs: Needs, shown: Mapping[str, float], which: str = 
 
 
 def _creating(call: Call, shown: Mapping[str, float], steps: list[Step], passing: list[Passing]) -> None:
+    if call.code == EXISTS and not call.is_unknown:
+        steps.append(Step(call, "something", call.start, call.end))
+        return
     if call.outcome == "ok" or call.is_unknown:
         steps.append(_written(call, "nothing", shown))
-        if call.is_unknown:
-            # It may have been one too many, and the answer that was lost that of taking it back.
-            steps.append(_taken_back(call, math.inf))
-    elif call.code == EXISTS:
-        steps.append(Step(call, "something", call.start, call.end))
-    elif call.outcome == "unavailable" or call.code == FULL:
-        if call.code == FULL:
-            steps.append(Step(call, "nothing", call.start, call.end))
-        stored = Step(call, "nothing", call.start, call.end, changes=True, makes=call.value, must=False)
-        passing.append(Passing(stored, _taken_back(call, call.end)))
+    if call.is_unknown:
+        # It may have been one too many, and the answer that was lost that of taking it back.
+        steps.append(_taken_back(call, math.inf))
+        return
+    if call.code == FULL:
+        steps.append(Step(call, "nothing", call.start, call.end))
+    # One too many, taken back; and where it is well in the end, tried again.
+    stored = Step(call, "nothing", call.start, call.end, changes=True, makes=call.value, must=False)
+    passing.append(Passing(stored, _taken_back(call, call.end)))
 
 
 def _taken_back(call: Call, until: float) -> Step:

@@ -4,7 +4,7 @@ The guarantees that the stream's own history shows: what was stored, in which or
 It tells without any doubt what other checks have to conclude.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from jsmemory.testing.torture.calls import Call, History
@@ -34,11 +34,20 @@ def check_stream(history: History, seen: Mapping[Call, Call]) -> Iterator[Violat
 
 
 def _twice(space: str, key: str, messages: list[Stored], writes: Writes) -> Iterator[Violation]:
-    counts = Counter(message.value for message in messages if message.value)
-    for value, count in counts.items():
-        if count > 1 and (write := writes.get((space, key, value))) is not None:
-            sequences = ", ".join(str(message.sequence) for message in messages if message.value == value)
-            yield violation(Guarantee.ONCE, f"{value} was stored {count} times, at {sequences}", [write])
+    sequences: defaultdict[str, list[int]] = defaultdict(list)
+    for number, message in enumerate(messages):
+        write = writes.get((space, key, message.value))
+        # A create that was one too many is taken back, and may be tried again.
+        if write is not None and not (write.operation == "create" and _is_taken_back(messages, number)):
+            sequences[message.value].append(message.sequence)
+    for value, found in sequences.items():
+        if len(found) > 1:
+            what = f"{value} was stored {len(found)} times, at {', '.join(map(str, found))}"
+            yield violation(Guarantee.ONCE, what, [writes[space, key, value]])
+
+
+def _is_taken_back(messages: list[Stored], number: int) -> bool:
+    return number + 1 < len(messages) and not messages[number + 1].value
 
 
 def _refused(space: str, key: str, messages: list[Stored], writes: Writes) -> Iterator[Violation]:
@@ -47,8 +56,7 @@ def _refused(space: str, key: str, messages: list[Stored], writes: Writes) -> It
         if write is None or write.outcome not in ("refused", "unavailable"):
             continue
         passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
-        is_taken_back = number + 1 < len(messages) and not messages[number + 1].value
-        if not (passes and is_taken_back):
+        if not (passes and _is_taken_back(messages, number)):
             what = f"{message.value} was stored at {message.sequence}, and refused with {write.code}"
             yield violation(Guarantee.REFUSED, what, [write])
 
