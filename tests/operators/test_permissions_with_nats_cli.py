@@ -123,7 +123,8 @@ async def test_the_runbook_adds_workers_by_pasting(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever adds a worker at night pastes, and does not think."""
-    printing, including, making, telling, further, with_jwt = blocks_of("Add a worker")
+    # In a bucket that others share it is tried in tests/cli.
+    printing, including, making, telling, further, _shared, with_jwt = blocks_of("Add a worker")
     (tmp_path / "bin" / "jsmemory").symlink_to(Path(sys.executable).with_name("jsmemory"))
     passwords = {
         f"PASSWORD_{name}": f"of-{name}"
