@@ -9,14 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import anyio
 
-from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
+from jsmemory.errors import BackendUnavailableError
 from jsmemory.testing.servers import guarding
 from jsmemory.testing.servers.binary import find_nats_server
 from jsmemory.testing.servers.configuration import Membership, ServerSettings, WrittenConfiguration, configuration
+from jsmemory.testing.servers.log_file import NAME, opened_log
 from jsmemory.testing.servers.ports import draw_port
 
 READY_S = 10.0
@@ -118,7 +118,7 @@ class NatsServer:
     def log(self) -> str:
         """What the server has logged since it was last started."""
         try:
-            with self._log_file.open("rb") as file:
+            with (self.folder / NAME).open("rb") as file:
                 file.seek(self._log_start)
                 return file.read().decode(errors="replace")
         except FileNotFoundError:
@@ -210,10 +210,6 @@ class NatsServer:
 
     # -- Inside -----------------------------------------------------------------------------
 
-    @property
-    def _log_file(self) -> Path:
-        return self.folder / "server.log"
-
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             raise BackendUnavailableError("The nats-server is not running.", "Start it first.")
@@ -224,7 +220,7 @@ class NatsServer:
         self._program = program.name
         self.folder.mkdir(parents=True, exist_ok=True)
         arguments = self._as_written(self.written) if self.written else self._as_set()
-        with self._opened_log() as log:
+        with opened_log(self.folder) as log:
             self._log_start = log.tell()
             # In a session of its own, so that a Ctrl-C reaches the owner alone.
             self._process = subprocess.Popen(  # noqa: S603
@@ -238,16 +234,6 @@ class NatsServer:
             )
         self._launched_at = time.monotonic()
         guarding.watch(self._process.pid)
-
-    def _opened_log(self) -> BinaryIO:
-        try:
-            # A pipe in its place is not waited for.
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.fdopen(os.open(self._log_file, flags, 0o666), "ab")
-        except OSError:
-            raise InvalidOptionsError(
-                "folder", f"takes no {self._log_file.name} of {self.name}", "Make room, or remove what is in its place."
-            ) from None
 
     def _as_set(self) -> list[str]:
         config = self.folder.absolute() / "server.conf"
