@@ -95,6 +95,10 @@ def choose(choice: Choice) -> Chosen:
         options["directory"] = os.fspath(Path(DEFAULT_DIRECTORY).absolute())
     if backend == JETSTREAM and "bucket" not in options:
         raise UsageRefused("No bucket is named. Name one: --bucket NAME.")
+    if choice.no_preflight:
+        if backend in (None, FILE):
+            raise UsageRefused("Files have no preflight. Name a bucket, --bucket NAME, or leave --no-preflight out.")
+        options["preflight"] = False
     read_only = configured.read_only or choice.read_only
     changes: dict[str, Any] = {"backend": backend, "options": options, "read_only": read_only}
     return Chosen(msgspec.structs.replace(configured, **changes), file.parent if file else Path(), file)

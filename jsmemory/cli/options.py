@@ -31,6 +31,7 @@ class Choice:
         config: A configuration file.
         context: A NATS context.
         server: NATS URLs, with commas between.
+        no_preflight: Open a bucket without examining it.
         read_only: Refuse every write.
         as_json: Answer in JSON.
     """
@@ -43,6 +44,7 @@ class Choice:
     config: Path | None = None
     context: str | None = None
     server: str | None = None
+    no_preflight: bool = False
     read_only: bool = False
     as_json: bool = False
 
@@ -86,6 +88,9 @@ _SHARED: Final[dict[str, Callable[[bool], Any]]] = {
     "config": _option("--config", kind=Path | None, words="A configuration; else ./jsmemory.yaml, if it is there."),
     "context": _option("--context", kind=str | None, words="A NATS context, as the nats command line keeps them."),
     "server": _option("--server", "-s", kind=str | None, words="NATS URLs, with commas between.", metavar="URL"),
+    "no_preflight": _option(
+        "--no-preflight", kind=bool, words="Do not examine the bucket: for rights that end at the own prefix."
+    ),
     "read_only": _option("--read-only", kind=bool, words="Refuse every write."),
     "as_json": _option(
         "--json", kind=bool, words='Answer in JSON; a failure too: {"error": {"code", "message", ...}}.'
@@ -141,7 +146,7 @@ def with_choice(verb: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=False if name in ("read_only", "as_json") else None,
+            default=False if name in ("no_preflight", "read_only", "as_json") else None,
             annotation=annotation(name not in _taken(verb)),
         )
         for name, annotation in _SHARED.items()

@@ -190,7 +190,7 @@ class _Examination:
             Verdict.ADVICE,
             "may_not_examine",
             "These credentials may not see how the bucket is set up, so that this was not looked at.",
-            "run the check once more with its operator's credentials; a store is opened with preflight off",
+            "run the check with its operator's credentials; a store is opened with preflight off: --no-preflight",
         )
 
     def _unanswered(self, answer: object) -> Check:

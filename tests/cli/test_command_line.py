@@ -87,7 +87,7 @@ def test_every_command_answers_in_json_and_explains_itself(name: str, command: A
     assert "--json" in options
     # Those that mean nothing to a command are known to it, so that it can say so, and not shown.
     shared = {"--backend", "--bucket", "--prefix", "--identity", "--directory", "--config"}
-    shared |= {"--context", "--server", "--read-only"}
+    shared |= {"--context", "--server", "--no-preflight", "--read-only"}
     assert shared <= set(options)
     assert {option for option in shared if not options[option].hidden} == SHOWN.get(name, shared)
     silent = [option for option, parameter in options.items() if not getattr(parameter, "help", None)]

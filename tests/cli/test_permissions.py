@@ -7,6 +7,7 @@ import pytest
 
 from jsmemory import WorkerPermissions
 from jsmemory.testing.servers import ServerSettings, local_server
+from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
 ALICE = WorkerPermissions(bucket="team", prefix="alice")
 
@@ -73,6 +74,33 @@ def test_a_name_that_is_none_is_one_line(shell: Any, arguments: tuple[str, ...],
     refused = shell("permissions", *arguments)
     assert (refused.code, refused.out, refused.err.count("\n")) == (code, b"", 1)
     assert named in refused.err
+
+
+def test_a_worker_of_a_shared_bucket_needs_its_context_and_one_option(shell: Any) -> None:
+    """Its rights end at its own notes: without the option it is stopped before it has read one."""
+    worker = Worker("alice", rights_in("team", "alice"))
+    with local_server(settings=ServerSettings(extra=account_of(worker))) as server:
+        operator = {"NATS_USER": "operator", "NATS_PASSWORD": "secret", "NATS_URL": server.url}
+        made = shell("provision", "--bucket", "team", "--replicas", "1", "--apply", environment=operator)
+        assert made.code == 0, made.err
+        context = {"url": server.url, "user": "alice", "password": "secret", "inbox_prefix": "_INBOX_alice"}
+        contexts = shell.folder / "config" / "nats" / "context"
+        contexts.mkdir(parents=True)
+        (contexts / "alice.json").write_text(json.dumps(context))
+        place = ("--context", "alice", "--bucket", "team", "--prefix", "alice")
+        denied = shell(*place, "list")
+        assert (denied.code, "--no-preflight" in denied.err) == (3, True)
+        place = (*place, "--no-preflight")
+        written = shell(*place, "write", "build", "-d", "How to build", "--content", "-", stdin=b"make all")
+        assert written.code == 0, written.err
+        assert shell(*place, "read", "build").out == b"make all"
+        assert b"build" in shell(*place, "list").out
+
+
+def test_files_are_not_opened_without_what_they_never_had(shell: Any) -> None:
+    """An option that is left aside makes people believe that they are in a bucket."""
+    refused = shell("--no-preflight", "list")
+    assert (refused.code, "--bucket" in refused.err) == (2, True)
 
 
 def test_two_isolated_workers_are_printed_included_and_work(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,4 +161,6 @@ class Binding:
         try:
             return await ask(self._wire, subject, b"", deadline)
         except Denied:
-            raise AccessDeniedError(f"publish to {subject}, or open the store with preflight off") from None
+            raise AccessDeniedError(
+                f"publish to {subject}, or open the store with preflight off (on the command line: --no-preflight)"
+            ) from None
