@@ -23,6 +23,7 @@ from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
 from jsmemory.errors import InvalidOptionsError
 from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, is_stream_name, root_of
+from jsmemory.provisioning.worker_names import memory_of, variable_of
 
 API: Final = "$JS.API"
 LONGEST_NAME: Final = 180
@@ -100,7 +101,7 @@ class WorkerPermissions:
     @property
     def memory(self) -> str:
         """The account that holds an isolated memory, and its operator's user in it."""
-        return "_".join(filter(None, ("MEMORY", self.bucket, self.prefix)))
+        return memory_of(self.bucket, self.prefix)
 
     @property
     def inbox_prefix(self) -> str:
@@ -126,10 +127,6 @@ class WorkerPermissions:
     def opening(self) -> dict[str, Any]:
         """The configuration that the worker's host opens its store with."""
         return {"backend": "jetstream", "options": self.options}
-
-    @property
-    def _password(self) -> str:
-        return _variable(self.worker)
 
     # -- Rights -----------------------------------------------------------------------------
 
@@ -183,7 +180,7 @@ class WorkerPermissions:
                 "# For the accounts of a server: accounts { include ./this-file.conf }",
                 "# On the host of the memory's operator:",
                 f'#   nats context add {self.memory} --server="$NATS_URL" --user={self.memory} '
-                f'--password="{_variable(self.memory)}"',
+                f'--password="{variable_of(self.memory)}"',
             ]
         else:
             about = [
@@ -229,7 +226,9 @@ class WorkerPermissions:
         """The line with which the worker's host gets to know the server, for the nats command line."""
         # A context is used from every folder, so it names the file in full.
         who = (
-            f'--creds="$PWD/{self.worker}.creds"' if with_jwt else f'--user={self.worker} --password="{self._password}"'
+            f'--creds="$PWD/{self.worker}.creds"'
+            if with_jwt
+            else f'--user={self.worker} --password="{variable_of(self.worker)}"'
         )
         api = f" --js-api-prefix={self.api_prefix}" if self.isolated and not with_jwt else ""
         return f'nats context add {self.worker} --server="$NATS_URL" {who} --inbox-prefix={self.inbox_prefix}{api}'
@@ -249,7 +248,7 @@ class WorkerPermissions:
         return [
             "{",
             f'  user: "{self.worker}"',
-            f"  password: {self._password}",
+            f"  password: {variable_of(self.worker)}",
             "  permissions: {",
             *_array("publish", (f'"{subject}"' for subject in self.publish), indent="    "),
             *_array("subscribe", (f'"{subject}"' for subject in self.subscribe), indent="    "),
@@ -277,7 +276,7 @@ class WorkerPermissions:
             *(["# So print each of them with this journal."] if self.journal else []),
             f'"{self.memory}": {{',
             f"  jetstream: {{ {limits} }}",
-            f'  users: [ {{ user: "{self.memory}", password: {_variable(self.memory)} }} ]',
+            f'  users: [ {{ user: "{self.memory}", password: {variable_of(self.memory)} }} ]',
             *_array("exports", exports, indent="  "),
             "}",
             "# The worker.",
@@ -299,8 +298,3 @@ def _unless_there(kind: str, name: str, flags: str) -> list[str]:
         f"nats auth {kind} info {name} >/dev/null 2>&1 ||",
         f"  nats auth {kind} add {name} {flags} --defaults",
     ]
-
-
-def _variable(name: str) -> str:
-    """The password of a user, in a variable that servers and shells take from their environment."""
-    return "$PASSWORD_" + name.replace("-", "_2d").replace("=", "_3d")

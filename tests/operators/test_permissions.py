@@ -26,6 +26,7 @@ from jsmemory import (
     StaleEntryError,
     WorkerPermissions,
 )
+from jsmemory.provisioning.worker_names import variable_of
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.servers import (
     ServerSettings,
@@ -288,6 +289,29 @@ def test_a_server_takes_what_is_printed_whatever_the_names(
             monkeypatch.setenv(line.partition("password: $")[2].split()[0], "pass")
     taken = subprocess.run([find_nats_server(), "-t", "-c", file], capture_output=True, text=True, check=False)
     assert taken.returncode == 0, taken.stderr
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a_b", "c"), ("a", "b_c")),
+        (("a_b", ""), ("a", "b")),
+        (("a_", "b"), ("a", "_b")),
+        (("a-b", "c"), ("a_2db", "c")),
+    ],
+)
+def test_no_two_memories_share_an_account_or_a_password(one: tuple[str, str], other: tuple[str, str]) -> None:
+    """What is isolated from everybody else would be one with a memory of nearly the same name."""
+    printed = [WorkerPermissions(bucket=bucket, prefix=prefix, isolated=True) for bucket, prefix in (one, other)]
+    assert len({each.memory for each in printed}) == 2
+    assert len({variable_of(each.memory) for each in printed}) == 2
+
+
+def test_no_user_is_called_like_the_variable_of_another_one() -> None:
+    """Who chooses a worker's name would choose whose password it has."""
+    assert variable_of("a-b") == "$PASSWORD_a_2db"
+    assert variable_of("a_2db") != variable_of("a-b")
+    assert variable_of("alice_reader") == "$PASSWORD_alice_reader"
 
 
 @pytest.mark.parametrize(
