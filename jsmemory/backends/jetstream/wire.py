@@ -66,6 +66,7 @@ class Wire:
     def __init__(self, connection: Connection, api_prefix: str = "$JS.API") -> None:
         self.connection = connection
         self._api_prefix = api_prefix
+        self._is_supervised = hasattr(connection, "denied")
 
     def api_subject(self, operation: str) -> str:
         """The subject of a JetStream API operation."""
@@ -90,7 +91,8 @@ class Wire:
             Denied: the credentials lack the permission.
         """
         patience = self.patience(subject)
-        heed = Heed()
+        # A supervised connection waits in a way that drops no cancellation.
+        heed = None if self._is_supervised else Heed()
         try:
             answer = await self.connection.request(subject, payload, timeout, headers=headers)
         except nats.errors.ConnectionClosedError:
@@ -98,11 +100,11 @@ class Wire:
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
-            if heed.is_due:
+            if heed is not None and heed.is_due:
                 await heed.stop()
             patience.raise_if_denied()
             raise NotAnswered from None
-        if heed.is_due:
+        if heed is not None and heed.is_due:
             await heed.stop()
         return answer
 
