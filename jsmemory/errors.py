@@ -204,7 +204,7 @@ class ArchiveUnfitError(RequestError):
         super().__init__(self.findings)
 
     def __str__(self) -> str:
-        return "The archive is unfit, nothing was written. " + " ".join(map(str, self.findings))
+        return "The archive is unfit, nothing was written. " + _worded(self.findings)
 
 
 class InvalidRecordError(RequestError, ValueError):
@@ -470,6 +470,14 @@ class BucketNotFoundError(SetupError):
         return f"There is no bucket {self.bucket!r}. Its operator makes it with: {self.cure}"
 
 
+def _worded(findings: Iterable[Finding]) -> str:
+    """All problems, and each cure once: one command often mends several."""
+    problems: dict[str, list[str]] = {}
+    for finding in findings:
+        problems.setdefault(finding.cure, []).append(finding.problem)
+    return " ".join(f"{' '.join(each)} Cure: {cure}" for cure, each in problems.items())
+
+
 class BucketUnfitError(SetupError):
     """The bucket, as configured, would lose or refuse entries."""
 
@@ -481,7 +489,7 @@ class BucketUnfitError(SetupError):
         super().__init__(bucket, self.findings)
 
     def __str__(self) -> str:
-        return f"The bucket {self.bucket!r} is unfit for memory. " + " ".join(map(str, self.findings))
+        return f"The bucket {self.bucket!r} is unfit for memory. " + _worded(self.findings)
 
 
 class StreamNotFoundError(SetupError):
@@ -509,4 +517,4 @@ class StreamUnfitError(SetupError):
         super().__init__(stream, self.findings)
 
     def __str__(self) -> str:
-        return f"The stream {self.stream!r} is unfit for a journal. " + " ".join(map(str, self.findings))
+        return f"The stream {self.stream!r} is unfit for a journal. " + _worded(self.findings)

@@ -94,6 +94,7 @@ def choose(choice: Choice) -> Chosen:
     elif backend in (None, FILE) and "directory" not in options:
         options["directory"] = os.fspath(Path(DEFAULT_DIRECTORY).absolute())
     if backend == JETSTREAM and "bucket" not in options:
+        _refuse_unknown(msgspec.structs.replace(configured, backend=backend, options=options), file, choice)
         raise UsageRefused("No bucket is named. Name one: --bucket NAME.")
     if choice.no_preflight:
         if backend in (None, FILE):
@@ -102,6 +103,15 @@ def choose(choice: Choice) -> Chosen:
     read_only = configured.read_only or choice.read_only
     changes: dict[str, Any] = {"backend": backend, "options": options, "read_only": read_only}
     return Chosen(msgspec.structs.replace(configured, **changes), file.parent if file else Path(), file)
+
+
+def _refuse_unknown(configuration: Configuration, file: Path | None, choice: Choice) -> None:
+    """What is missing may be there, under a name with a letter too many."""
+    try:
+        configuration.check(choice.who)
+    except InvalidOptionsError as error:
+        if error.problem == _UNKNOWN:
+            raise SetupRefused(f"{_of(file)}{error}", error.code) from None
 
 
 def check(chosen: Chosen, choice: Choice) -> None:

@@ -32,7 +32,8 @@ async def existing_store(choice: Choice) -> AsyncIterator[tuple[Store, Info]]:
     check(chosen, choice)
     absent = absent_directory(chosen, choice)
     if absent is not None:
-        if sys.stderr.isatty() and not choice.as_json:
+        # Whoever has named it expects something there; who has not, begins.
+        if not choice.as_json and (choice.directory is not None or sys.stderr.isatty()):
             screen.talk(f"There is no memory in {absent} yet.")
         empty = msgspec.structs.replace(chosen.configuration, backend=_EMPTY, options={})
         chosen, choice = replace(chosen, configuration=empty), replace(choice, backend=None)

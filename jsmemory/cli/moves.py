@@ -90,7 +90,7 @@ def _put_lines(report: MovingReport) -> None:
 
 def _sum_up(report: MovingReport) -> None:
     if not report.moved:
-        screen.talk("The source holds no entries. Nothing was written, and nothing is ever deleted.")
+        screen.talk("The source holds no entries, and nothing is ever deleted.")
         return
     counted = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items())
     screen.talk(f"{'It would come to' if report.is_dry_run else 'Done'}: {counted}.")

@@ -52,7 +52,9 @@ def absent_directory(chosen: Chosen, choice: Choice) -> Path | None:
         return None
     prefix = options.get("prefix", choice.who)
     path = chosen.base_dir / _at_home(directory) / (prefix if isinstance(prefix, str) else "")
-    return None if path.is_dir() else path
+    nearest = next(each for each in (path, *path.parents) if each.exists())
+    # What is in the place of a directory, the store itself refuses.
+    return path if nearest != path and nearest.is_dir() else None
 
 
 def guarded(chosen: Chosen) -> Chosen:

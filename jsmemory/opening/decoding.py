@@ -24,6 +24,10 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _NO_NEWLINE: Final = r"(?!\n)"
 # Ends a pattern that lets no newline follow; in a message it would only puzzle.
 
+_ALPHABET: Final = re.compile(r"\^\[([^\]]+)\][*+]\$")
+_CHARACTERS: Final = re.compile(r"\w-\w|.")
+# A pattern that names characters and nothing else, and those: "A-Z", "_".
+
 
 def decode(given: object, into: type[StructT], *, at: str) -> StructT:
     """
@@ -124,7 +128,12 @@ def _length(kind: inspect.StrType) -> str:
 
 
 def _form(kind: inspect.StrType) -> str:
-    return f" of the form {kind.pattern.removesuffix(_NO_NEWLINE)}" if kind.pattern else ""
+    if not kind.pattern:
+        return ""
+    pattern = kind.pattern.removesuffix(_NO_NEWLINE)
+    if alphabet := _ALPHABET.fullmatch(pattern):
+        return f" out of {' '.join(_CHARACTERS.findall(alphabet[1]))}"
+    return f" of the form {pattern}"
 
 
 def _range(kind: inspect.IntType | inspect.FloatType) -> str:

@@ -123,3 +123,36 @@ def test_a_flag_is_not_blamed_on_the_configuration(shell: Any) -> None:
     (shell.folder / "jsmemory.yaml").write_text("backend: file\n")
     assert "jsmemory.yaml" not in shell("list", "--bucket", "te am").err
     assert "jsmemory.yaml" not in shell("list", "--backend", "redis").err
+
+
+@pytest.mark.parametrize("arguments", [("--directory", "f"), ("--directory", "f", "--prefix", "")])
+def test_a_file_in_the_place_of_the_directory_is_no_empty_memory(shell: Any, arguments: tuple[str, ...]) -> None:
+    """A script that reads an empty list goes on as if nothing had ever been noted."""
+    (shell.folder / "f").write_text("no directory")
+    refused = shell(*arguments, "list")
+    assert (refused.code, refused.out) == (5, b"")
+    assert "directory" in refused.err
+
+
+def test_a_directory_that_is_named_and_not_there_is_told_also_to_a_script(shell: Any) -> None:
+    """A letter too many in a nightly script shows in its log, and nowhere else."""
+    looked = shell("--directory", "memry", "list")
+    assert (looked.code, looked.out) == (0, b"")
+    assert "There is no memory in" in looked.err
+    assert shell("list").err == ""
+
+
+def test_a_bucket_under_a_mistyped_name_of_its_option_is_told_by_that(shell: Any) -> None:
+    """ "No bucket is named" sends somebody to look for what is there."""
+    (shell.folder / "jsmemory.yaml").write_text("backend: jetstream\noptions: {bukket: team}\n")
+    refused = shell("list")
+    assert refused.code == 5
+    assert "bukket" in refused.err
+    assert "Did you mean 'bucket'?" in refused.err
+
+
+def test_what_a_prefix_may_be_is_said_without_a_regular_expression(shell: Any) -> None:
+    """Whoever typed a dot has to see what to type instead."""
+    refused = shell("--bucket", "team", "--prefix", "a.b", "list")
+    assert refused.code == 5
+    assert "characters out of A-Z a-z 0-9 _ = -." in refused.err

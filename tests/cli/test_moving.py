@@ -97,6 +97,14 @@ def test_an_empty_source_is_told_and_changes_nothing(shell: Any) -> None:
     assert len(entries_of(shell.folder / "b")) == 2
 
 
+def test_an_empty_memory_is_an_archive_all_the_same(shell: Any) -> None:
+    """A nightly script that finds no file cannot tell an empty memory from a backup that failed."""
+    plant(shell.folder / "a", 0)
+    exported = shell("--directory", "a", "--prefix", "", "export", "b.tar.gz")
+    assert (exported.code, "othing was written" in exported.err) == (0, False)
+    assert shell("--directory", "c", "--prefix", "", "import", "b.tar.gz").code == 0
+
+
 def test_a_look_makes_nothing(shell: Any) -> None:
     """A dry run, and a name that was mistyped, must leave no directory behind."""
     plant(shell.folder / "a", 2)

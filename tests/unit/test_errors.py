@@ -335,3 +335,9 @@ def test_stale_tells_unread_from_changed() -> None:
     """A model that has read the entry would be told that it has not."""
     assert "has not read" in str(StaleEntryError("k", "unread"))
     assert "was changed" in str(StaleEntryError("k", "changed"))
+
+
+def test_a_cure_that_mends_several_problems_is_told_once() -> None:
+    """Two hundred characters three times on one line hide the three problems between them."""
+    findings = [Finding("a", "One.", "run x"), Finding("b", "Two.", "run y"), Finding("c", "Three.", "run x")]
+    assert str(BucketUnfitError("team", findings)).endswith("One. Three. Cure: run x Two. Cure: run y")
