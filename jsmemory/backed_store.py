@@ -58,8 +58,12 @@ class BackedStore(Store):
 
     async def read(self, key: str, *, scope: Scope | None) -> Entry:
         key = validate_key(key)
-        authority = self._authority(scope, key)
-        stored = await self._backend.load(key)
+        authority, stored = self._authority(scope, key), await self._backend.load(key)
+        while (realm := self._backend.describe().realm) != authority.realm:
+            # It was found out meanwhile that the keyspace was made anew. What was read may be of
+            # either, so that it is read again: else this run would have to be told to.
+            authority = _Authority(scope, realm, key)
+            stored = await self._backend.load(key)
         if stored is None:
             authority.drop()
             raise EntryNotFoundError(key)

@@ -50,6 +50,20 @@ async def test_a_ttl_set_after_the_bind_is_noticed(nc: Client, bucket: str, monk
     await store.create("k2", "d", "c", scope=None)
 
 
+async def test_one_read_in_a_bucket_that_was_restored_is_enough(
+    nc: Client, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was told to read did so, was told once more, and had every reason to give up."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 0.0)
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    scope = Scope()
+    await store.create("k", "d", "c", scope=scope)
+    await make_anew(nc, bucket)
+    await nc.jetstream().publish(f"$KV.{bucket}.p.k", b"restored")
+    assert (await store.read("k", scope=scope)).content == "restored"
+    await store.update("k", "d", "mine", scope=scope)
+
+
 @pytest.mark.parametrize("preflight", [True, False])
 @pytest.mark.parametrize("seen", ["written", "read"])
 async def test_authority_ends_with_the_bucket_it_was_earned_in(
