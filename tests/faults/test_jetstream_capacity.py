@@ -150,3 +150,37 @@ async def test_in_a_busy_bucket_the_creates_that_wait_for_a_count_share_it(
     await asyncio.gather(*(store.create(f"k{number}", "d", "c", scope=None) for number in range(20)))
     assert sum(".CONSUMER.CREATE." in subject for subject in lossy.sent) == 1
     assert sum(subject.startswith(f"$KV.{bucket}.p.k") for subject in lossy.sent) == 20
+
+
+async def test_what_this_process_updates_and_deletes_asks_for_no_count(
+    store: JetStreamStore, lossy: LossyConnection
+) -> None:
+    """A worker that keeps its notes up to date would list its store again and again, for each new one."""
+    scope = Scope()
+    await store.create("k", "d", "c", scope=scope)
+    for number in range(400):
+        await store.update("k", "d", str(number), scope=scope)
+        await store.create("passing", "d", "c", scope=scope)
+        await store.delete("passing", scope=scope)
+        if number == 0:
+            lossy.sent.clear()
+    assert sum(".CONSUMER.CREATE." in subject for subject in lossy.sent) == 0
+
+
+async def test_what_was_counted_is_not_taken_off_once_more(
+    store: JetStreamStore, lossy: LossyConnection, nc: Client, bucket: str
+) -> None:
+    """Fault 11: a count that is too low lets creates pass that find no place."""
+    scope = Scope()
+    await store.create("k", "d", "c", scope=scope)
+    for number in range(300):
+        await store.update("k", "d", str(number), scope=scope)
+    await store.list()
+    for number in range(900):
+        await nc.publish(f"$KV.{bucket}.p.others{number}", b"---\ndescription: d\n---\n")
+    await nc.flush()
+    # Its answer shows how far the bucket has come; the next one has to count.
+    await store.create("first", "d", "c", scope=scope)
+    lossy.sent.clear()
+    await store.create("second", "d", "c", scope=scope)
+    assert sum(".CONSUMER.CREATE." in subject for subject in lossy.sent) == 1

@@ -133,7 +133,7 @@ class JetStreamBackend(Backend):
         return await self._carry_out(insert, key)
 
     async def replace(self, key: str, record: Record, *, expected: str) -> str:
-        realm = self._keyspace.realm
+        realm, places = self._keyspace.realm, self._places
 
         async def replace(deadline: Deadline) -> str:
             if not _REVISION.fullmatch(expected):
@@ -156,6 +156,7 @@ class JetStreamBackend(Backend):
                 raise StaleEntryError(key, "changed")
             outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
             if isinstance(outcome, Landed):
+                places.spare(outcome.sequence)
                 return str(outcome.sequence)
             raise StaleEntryError(key, "changed")
 
@@ -163,11 +164,12 @@ class JetStreamBackend(Backend):
 
     async def remove(self, key: str) -> bool:
         async def remove(deadline: Deadline) -> bool:
-            name = self._prefix.join(key)
+            name, places = self._prefix.join(key), self._places
             message = await self._reading.newest(name, deadline, confirm=True)
             while message is not None and message.value is not None:
                 outcome = await self._committing.mark_deleted(name, expected=message.sequence, deadline=deadline)
                 if isinstance(outcome, Landed):
+                    places.spare(outcome.sequence)
                     return True
                 message = outcome.current
             return False

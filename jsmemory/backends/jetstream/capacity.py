@@ -18,6 +18,7 @@ came last give way. All of them see the same order, so exactly as many stay as f
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -43,6 +44,9 @@ _FAR: Final = 256
 # Free places from which on a create asks for no count. That many messages would have to be
 # stored while one publish is in flight before it could be the one too many; and then it is
 # found by its own acknowledgement, and taken back.
+
+_KEPT: Final = 4096
+# Sequences of own writes that are known to have added no key; what is forgotten only counts for more.
 
 
 class Places:
@@ -82,6 +86,12 @@ class Places:
         self._last_seen_at = 0.0
         self._counted_at = 0
         self._is_counted = False
+        self._harmless: deque[int] = deque(maxlen=_KEPT)
+
+    def spare(self, sequence: int) -> None:
+        """A write of this process is stored at `sequence` that added no key: an update or a delete."""
+        if sequence > self._counted_at:
+            self._harmless.append(sequence)
 
     def learn(self, taken: set[str], last: int, known_before: int) -> None:
         """
@@ -225,7 +235,8 @@ class Places:
                 await self._count(deadline, after=self._last)
                 return None
             self._taken.add(name)
-            self._last = self._counted_at = outcome.sequence
+            self._last = outcome.sequence
+            self._count_from(outcome.sequence)
             self._last_seen_at = time.monotonic()
             return outcome.sequence
 
@@ -235,7 +246,11 @@ class Places:
     @property
     def _bound(self) -> int:
         """The most places that can be taken at the sequence that the stream is known to have reached."""
-        return len(self._taken) + max(0, self._marks.latest - self._counted_at)
+        return len(self._taken) + max(0, self._marks.latest - self._counted_at - len(self._harmless))
+
+    def _count_from(self, sequence: int) -> None:
+        self._counted_at = sequence
+        self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
 
     def _counts(self, name: str) -> bool:
         return self._prefix.strip(name) is not None
@@ -260,6 +275,6 @@ class Places:
         self._taken = taken
         self._last = last
         self._last_seen_at = time.monotonic()
-        self._counted_at = max(last, known_before)
+        self._count_from(max(last, known_before))
         self._marks.latest = max(self._marks.latest, last)
         self._is_counted = True
