@@ -624,7 +624,8 @@ async def test_a_rotation_that_is_cancelled_is_told_to_the_journal_all_the_same(
             await run.tools.call("memory_read", {"key": key})
         await run.suspend()
     slow = Failing(store)
-    with pytest.raises(RunClaimedError):
+
+    async def rotate_and_be_taken_over() -> None:
         async with Run.resume(slow, journal, "night") as run:
             writing = asyncio.create_task(overwrite(run, "l"))
             await slow.called.wait()
@@ -637,6 +638,9 @@ async def test_a_rotation_that_is_cancelled_is_told_to_the_journal_all_the_same(
             assert rotating.cancelled()
             async with Run.resume(store, other, "night", take_over=True) as successor:
                 assert await overwrite(successor, "k", "three") == "stale_entry"
+
+    with pytest.raises(RunClaimedError):
+        await rotate_and_be_taken_over()
 
 
 async def test_a_run_that_was_taken_over_loses_its_authority_when_it_learns_of_it(
