@@ -222,20 +222,33 @@ class _Opening:
 
     async def listen(self, client: SafeClient, inbox_prefix: str) -> None:
         """Find out now, and not by a timeout of every request, whether answers can be heard."""
+        is_listening = False
+        while True:
+            try:
+                await self._connected(client)
+                if not is_listening:
+                    await client.requests.listen()
+                    is_listening = True
+                # nats-py writes the ping of a flush at once and the subscription a little later, so
+                # that only the second flush is sure to come back after the server's word about it.
+                await client.flush(CONNECT_S)
+                await client.flush(CONNECT_S)
+                break
+            except (nats.errors.Error, OSError):
+                # The connection broke just now; nats-py makes another one, with the subscription.
+                if client.is_closed:
+                    raise
+        if self._listening_denied:
+            # A prefix of ours is drawn anew each time: no permission could name it.
+            drawn = inbox_prefix.startswith(f"{INBOX}.")
+            raise AccessDeniedError(f"subscribe to {INBOX if drawn else inbox_prefix}.>")
+
+    async def _connected(self, client: SafeClient) -> None:
         while not client.is_connected:
             # A server that hangs up instead of answering counts as connected to nats-py.
             if client.is_closed:
                 raise nats.errors.ConnectionClosedError
             await asyncio.sleep(0.02)
-        await client.requests.listen()
-        # nats-py writes the ping of a flush at once and the subscription a little later, so
-        # that only the second flush is sure to come back after the server's word about it.
-        await client.flush(CONNECT_S)
-        await client.flush(CONNECT_S)
-        if self._listening_denied:
-            # A prefix of ours is drawn anew each time: no permission could name it.
-            drawn = inbox_prefix.startswith(f"{INBOX}.")
-            raise AccessDeniedError(f"subscribe to {INBOX if drawn else inbox_prefix}.>")
 
     def reason(self, failure: Exception) -> JsMemoryError:
         return reason_of(failure, self._last, self._named_by)

@@ -15,6 +15,7 @@ from jsmemory.connecting import Connection, ConnectionEvent, connect
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError, InvalidOptionsError
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
 from jsmemory.testing.servers.ports import draw_port
+from jsmemory.testing.torture.links import Link, Weather
 
 USERS = """
 authorization { users: [
@@ -488,3 +489,25 @@ async def test_leaving_while_the_client_is_being_replaced_ends_everything(server
         with pytest.raises(nats.errors.Error):
             await connection.request("$JS.API.INFO", b"", timeout=1)
     assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("turns", range(2, 18, 4))
+async def test_a_connection_that_breaks_while_it_is_made_is_made_again(nats_server: NatsServer, turns: int) -> None:
+    """A worker that starts while a network is bad has time; it must not give up at the first break."""
+    link = Link(lambda: nats_server.port)
+
+    async def break_it() -> None:
+        while not link.who:
+            await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        link.turn(Weather(holds={"down"}))
+        await asyncio.sleep(2.5)
+        link.cut()
+        link.clear()
+
+    async with link.open():
+        breaking = asyncio.create_task(break_it())
+        async with connect(servers=f"nats://127.0.0.1:{link.port}", first_connect_timeout=30) as connection:
+            await breaking
+            await answers(connection)
