@@ -24,7 +24,7 @@ from jsmemory.testing.torture.records import Set
 
 BackendName = Literal["file", "jetstream"]
 
-_UNEXAMINED: Final = 8
+_UNEXAMINED: Final = 16
 # Every so many-th worker opens its stores with preflight off.
 _TICK_S: Final = 0.25
 

@@ -8,7 +8,7 @@ import asyncio
 import resource
 import sys
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -130,4 +130,6 @@ def _carry_out(order: Order, over: asyncio.Event) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    # Whoever finds no server in time ends, and another one is started in its place.
+    with suppress(JsMemoryError):
+        asyncio.run(main())
