@@ -16,7 +16,7 @@ from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice, takes
 
 if TYPE_CHECKING:
-    from jsmemory.testing.scaling import Demand, Figures, Plan, Predicted
+    from jsmemory.testing.scaling import Figures, Plan, Predicted
 
 EXAMPLES: Final = (
     "jsmemory bench --throughput --scale --replicas 3 --durable --json >measured.json",
@@ -79,7 +79,7 @@ def plan(
             }
         )
     else:
-        screen.draw(_table(_lines(demand, figures, planned)))
+        screen.draw(_table(_lines(figures, planned)))
         screen.draw(_check(checked))
 
 
@@ -104,7 +104,7 @@ def _finite(numbers: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lines(demand: "Demand", figures: "Figures", planned: "Plan") -> "Iterator[tuple[str, str]]":
+def _lines(figures: "Figures", planned: "Plan") -> "Iterator[tuple[str, str]]":
     yield (
         "one bucket was measured to take",
         f"{figures.writes_per_second:,.0f} writes or {figures.reads_per_second:,.0f} reads a second",
@@ -115,7 +115,7 @@ def _lines(demand: "Demand", figures: "Figures", planned: "Plan") -> "Iterator[t
     yield "buckets for listings and views", f"{planned.buckets_for_consumers:,}"
     yield "buckets for bytes", f"{planned.buckets_for_bytes:,}"
     yield "buckets", f"{planned.buckets:,}"
-    yield "workers that one bucket carries", f"{planned.workers_of_a_bucket:,} of {demand.workers:,}"
+    yield "workers of this kind that one bucket carries", f"{planned.workers_of_a_bucket:,}"
     yield "each is busy", f"{planned.utilisation:.0%} of the time"
     yield "a write then, a read", f"{planned.write_ms:.2f} ms, {planned.read_ms:.2f} ms"
     yield "consumers of a bucket at once", f"{planned.consumers:,.1f}"
@@ -137,10 +137,14 @@ def _table(lines: "Iterator[tuple[str, str]]") -> Table:
 
 def _check(checked: "list[Predicted]") -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("writes a second", "busy", "worked out ms", "measured ms"):
+    for title in ("writes a second", "done", "busy", "worked out ms", "measured ms"):
         table.add_column(title, justify="right")
     for each in checked:
         table.add_row(
-            f"{each.per_second:,.0f}", f"{each.utilisation:.0%}", f"{each.predicted_ms:.2f}", f"{each.measured_ms:.2f}"
+            f"{each.per_second:,.0f}",
+            f"{each.done_per_second:,.0f}",
+            f"{each.utilisation:.0%}",
+            f"{each.predicted_ms:.1f}",
+            f"{each.measured_ms:.1f}",
         )
     return table

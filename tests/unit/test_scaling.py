@@ -13,7 +13,7 @@ from jsmemory.testing.scaling import (
     mean_ms,
     plan_for,
     predict_arrivals,
-    simulate_waiting,
+    simulate_ms,
 )
 
 FIGURES = Figures(
@@ -25,7 +25,7 @@ FIGURES = Figures(
     worker_us=100.0,
     list_ms=50.0,
     overhead_bytes=304.0,
-    arrivals=[(2_500.0, 2.5), (10_000.0, 900.0)],
+    arrivals=[(2_500.0, 2_400.0, 2.5), (10_000.0, 5_000.0, 900.0)],
 )
 
 
@@ -69,13 +69,13 @@ def measured() -> dict[str, Any]:
 @pytest.mark.parametrize("utilisation", [0.2, 0.5, 0.8])
 def test_the_formula_says_what_comes_of_playing_it_through(utilisation: float) -> None:
     """A slip in the formula would be believed by whoever buys servers for it."""
-    played = simulate_waiting(3.0, utilisation)
-    assert mean_ms(0.0, 3.0, utilisation) == pytest.approx(played, rel=0.05)
+    played = simulate_ms(3.0, utilisation)
+    assert mean_ms(3.0, utilisation) == pytest.approx(played, rel=0.05)
 
 
 def test_who_is_asked_for_more_than_there_can_be_never_answers() -> None:
     """A figure for what cannot be would be taken for one."""
-    assert mean_ms(1.0, 1.0, 1.0) == math.inf
+    assert mean_ms(1.0, 1.0) == math.inf
     assert predict_arrivals(FIGURES)[1].predicted_ms == math.inf
 
 
@@ -85,7 +85,7 @@ def test_what_is_needed_is_taken_out_of_what_was_measured() -> None:
     assert (figures.replicas, figures.read_ms, figures.write_ms) == (3, 0.5, 2.0)
     assert (figures.reads_per_second, figures.writes_per_second) == (20_000, 5000)
     assert (figures.worker_us, figures.list_ms, figures.overhead_bytes) == (57.0, 50.0, 304.0)
-    assert figures.arrivals == [(2500.0, 2.5)]
+    assert figures.arrivals == [(2500.0, 2400.0, 2.5)]
 
 
 @pytest.mark.parametrize("lacking", ["throughput", "arrivals", "scale", "replicas"])
@@ -111,7 +111,7 @@ def test_load_consumers_and_bytes_each_ask_for_buckets() -> None:
     assert (busy.buckets_for_load, busy.buckets) == (3, 3)
     assert busy.utilisation == pytest.approx(1.25 / 3)
     assert busy.utilisation <= BUSY_AT_MOST
-    assert busy.write_ms == pytest.approx(2.0 + 0.2 * 5 / 7)
+    assert busy.write_ms == pytest.approx(2.0 / (1 - 1.25 / 3))
     assert busy.workers_of_a_bucket == 48
     assert busy.worker_processors == pytest.approx(1.0)
     listing = plan_for(Demand(workers=1, writes_per_second=0, reads_per_second=0, listings_per_second=9000), FIGURES)

@@ -4,7 +4,7 @@ What a cluster carries that no machine at hand could hold: worked out, from what
     figures = Figures.of(json.load(file))  # what `jsmemory bench --throughput --scale --json` printed
     plan = plan_for(Demand(workers=5000, writes_per_second=2000), figures)
 
-`figures` are the inputs, `queueing` is how waiting grows with load, `planning` puts them together,
+`figures` are the inputs, `queueing` is how answers take longer with load, `planning` puts them together,
 `checking` compares what is worked out with what was measured. What is taken for granted stands
 beside each constant, and in ops/scaling.md.
 """
@@ -21,7 +21,7 @@ from jsmemory.testing.scaling.planning import (
     Plan,
     plan_for,
 )
-from jsmemory.testing.scaling.queueing import mean_ms, simulate_waiting
+from jsmemory.testing.scaling.queueing import mean_ms, simulate_ms
 
 __all__ = [
     "BUSY_AT_MOST",
@@ -36,5 +36,5 @@ __all__ = [
     "mean_ms",
     "plan_for",
     "predict_arrivals",
-    "simulate_waiting",
+    "simulate_ms",
 ]

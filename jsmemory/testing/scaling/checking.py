@@ -13,12 +13,14 @@ class Predicted:
 
     Attributes:
         per_second: Writes that came in.
+        done_per_second: Writes that were done: all of them, as long as the leader is not always busy.
         utilisation: Of the bucket's leader, as it is worked out.
         predicted_ms: What a write should take on average.
         measured_ms: What it took.
     """
 
     per_second: float
+    done_per_second: float
     utilisation: float
     predicted_ms: float
     measured_ms: float
@@ -29,9 +31,10 @@ def predict_arrivals(figures: Figures) -> list[Predicted]:
     return [
         Predicted(
             per_second,
+            done_per_second,
             utilisation := per_second / figures.writes_per_second,
-            mean_ms(figures.write_ms, 1000 / figures.writes_per_second, utilisation),
+            mean_ms(figures.write_ms, utilisation),
             measured_ms,
         )
-        for per_second, measured_ms in figures.arrivals
+        for per_second, done_per_second, measured_ms in figures.arrivals
     ]

@@ -62,7 +62,8 @@ class Figures:
         worker_us: Microseconds of a worker's processor for one operation.
         list_ms: Milliseconds of the listing of a prefix of 1,000 entries, in the largest bucket.
         overhead_bytes: What a server keeps of an entry beside its content.
-        arrivals: Writes that came in by chance, fewer than can be done: how many a second, and how long they took.
+        arrivals: Writes that came in by chance, fewer than can be done: how many came a second,
+            how many were done, and how long they took.
     """
 
     replicas: int
@@ -73,7 +74,7 @@ class Figures:
     worker_us: float
     list_ms: float
     overhead_bytes: float
-    arrivals: Sequence[tuple[float, float]]
+    arrivals: Sequence[tuple[float, float, float]]
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Figures":
@@ -97,7 +98,7 @@ class Figures:
                 min(load.cpu_us for load in read.throughput if load.mix == "mixed" and load.processes == 1),
                 read.scale.operations["list"][str(largest.entries)].median_ms,
                 round(largest.bytes_of_an_entry - SIZE, 1),
-                [(each.offered_per_second, each.mean_ms) for each in arrivals],
+                [(each.offered_per_second, each.per_second, each.mean_ms) for each in arrivals],
             )
         except (msgspec.ValidationError, LookupError, ValueError):
             raise InvalidOptionsError("measured", "lacks a figure that is needed", _REMEDY) from None

@@ -11,8 +11,8 @@ from jsmemory.testing.scaling.queueing import mean_ms
 
 BUSY_AT_MOST: Final = 0.6
 """
-The part of the time for which a bucket's leader is to be busy: a wait then is one and a half
-times the service, and a burst of half as much again still passes.
+The part of the time for which a bucket's leader is to be busy: an answer then takes two and a
+half times what it takes alone, and a burst of half as much again still passes.
 """
 
 CONSUMERS_OF_A_STREAM: Final = 1000
@@ -138,8 +138,8 @@ def plan_for(demand: Demand, figures: Figures) -> Plan:
         buckets=buckets,
         workers_of_a_bucket=math.floor(demand.workers / max(shares)),
         utilisation=utilisation,
-        read_ms=mean_ms(figures.read_ms, 1000 * read_s, utilisation),
-        write_ms=mean_ms(figures.write_ms, 1000 * write_s, utilisation),
+        read_ms=mean_ms(figures.read_ms, utilisation),
+        write_ms=mean_ms(figures.write_ms, utilisation),
         consumers=consumers / buckets,
         bytes_of_a_node=round(stored / buckets),
         worker_processors=(demand.reads_per_second + demand.writes_per_second) * figures.worker_us / 1e6,

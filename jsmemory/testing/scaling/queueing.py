@@ -1,46 +1,45 @@
 """
-How waiting grows with load.
+How an answer takes longer with load.
 
 A bucket is one queue: its leader takes one write after the other. Where work comes in at random
 moments, as from many agents that know nothing of each other, and takes times that vary, the mean
-wait is that of the queue which the books call M/M/1: at half load one service time, at nine
-tenths nine of them. Writes take times that vary less than that, and agents wait for their answer
-before they ask again, so that it is on the safe side.
+time to an answer is that of the queue which the books call M/M/1: at half load twice what it
+takes alone, at nine tenths ten times. All of the time that a request takes alone counts as
+service, though the way there and back, and the sync of a disk, are shared by many: that is on
+the safe side.
 """
 
 import math
 import random
 
 
-def mean_ms(alone_ms: float, service_ms: float, utilisation: float) -> float:
+def mean_ms(alone_ms: float, utilisation: float) -> float:
     """
     Milliseconds from a request to its answer, on average; infinite where more comes in than goes out.
 
     Args:
-        alone_ms: What it takes where nothing else goes on: the way there and back, and the work.
-        service_ms: For how long it keeps the others waiting.
+        alone_ms: What it takes where nothing else goes on.
         utilisation: The part of the time for which somebody is served.
     """
-    if utilisation >= 1:
-        return math.inf
-    return alone_ms + service_ms * utilisation / (1 - utilisation)
+    return alone_ms / (1 - utilisation) if utilisation < 1 else math.inf
 
 
-def simulate_waiting(service_ms: float, utilisation: float, *, requests: int = 200_000, seed: int = 0) -> float:
+def simulate_ms(alone_ms: float, utilisation: float, *, requests: int = 200_000, seed: int = 0) -> float:
     """
-    The mean wait in milliseconds by playing it through, request by request, and not by a formula.
+    The same by playing it through, request by request, and not by a formula.
 
     Args:
-        service_ms: The mean time that one request takes.
-        utilisation: Of the one that serves, below 1.
+        alone_ms: As for `mean_ms`.
+        utilisation: As for `mean_ms`, below 1.
         requests: How many come.
         seed: Of the dice.
     """
     dice = random.Random(seed)  # noqa: S311
-    gap_ms = service_ms / utilisation
-    wait = total = 0.0
+    gap_ms = alone_ms / utilisation
+    left = total = 0.0
     for _ in range(requests):
-        total += wait
-        # Who comes next finds the work that is left, less what was done until then.
-        wait = max(0.0, wait + dice.expovariate(1 / service_ms) - dice.expovariate(1 / gap_ms))
+        # Who comes waits for what is left to do, and is then served.
+        took = left + dice.expovariate(1 / alone_ms)
+        total += took
+        left = max(0.0, took - dice.expovariate(1 / gap_ms))
     return total / requests
