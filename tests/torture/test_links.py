@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import nats.errors
@@ -93,7 +94,8 @@ async def test_others_do_not_notice(link: Link, bucket: str) -> None:
 async def test_the_members_of_a_cluster_find_each_other_by_their_links_only(tmp_path: Path) -> None:
     """A partition that somebody can go around is none."""
     network = Network(tmp_path, 3)
-    async with network.running(), plain_client(*network.direct_urls) as client:
+    async with network.running(), AsyncExitStack() as stack:
+        client = await stack.enter_async_context(plain_client(*network.direct_urls))
         names = {node.name for node in network.nodes}
         assert set(network.routes) == names
         for node in network.nodes:
@@ -103,9 +105,14 @@ async def test_the_members_of_a_cluster_find_each_other_by_their_links_only(tmp_
             assert {int(port) for port in routes_in(config)} == {own, *others}
         assert {who for link in network.routes.values() for who in link.who} <= names
         info = await make_bucket(client, "team", replicas=3)
-        network.part(info["cluster"]["leader"])
-        while await leader(client) in (None, info["cluster"]["leader"]):
-            await asyncio.sleep(0.1)
+        parted = info["cluster"]["leader"]
+        # Whoever is connected to the node that is parted never hears of another leader.
+        others = [node.url for node in network.nodes if node.name != parted]
+        client = await stack.enter_async_context(plain_client(*others))
+        network.part(parted)
+        async with asyncio.timeout(60):
+            while await leader(client) in (None, parted):
+                await asyncio.sleep(0.1)
         network.heal()
         await network.ready()
 
