@@ -366,3 +366,17 @@ async def test_who_gives_up_asking_for_the_bucket_holds_nobody_up(
     first, *others = await asyncio.gather(*updates, return_exceptions=True)
     assert isinstance(first, asyncio.CancelledError)
     assert others == [None, None]
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_a_lost_create_that_lands_in_a_bucket_made_anew_is_not_refused(
+    nc: Client, bucket: str, lossy: LossyConnection, preflight: bool
+) -> None:
+    """In the bucket before the key held a value, so that it could not land; in this one it could, and did."""
+    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=preflight)
+    await store.create("k", "d", "before", scope=None)
+    await make_anew(nc, bucket)
+    lossy.lose("answer", f"$KV.{bucket}.p.k")
+    with pytest.raises(OutcomeUnknownError):
+        await store.create("k", "d", "mine", scope=None)
+    assert (await store.read("k", scope=None)).content == "mine"

@@ -136,8 +136,10 @@ class Committing:
     ) -> Landed | Refused:
         subject = f"$KV.{self._bucket}.{name}"
         # A key that is known to be past the expected sequence never comes back to it: such a write
-        # is sent only to hear what is there now, and cannot land, however its answer is lost.
-        can_land = messages.EXPECTED_WITHIN in headers or self._marks.of(name).sequence <= expected
+        # is sent only to hear what is there now, and cannot land, however its answer is lost. Unless
+        # the bucket was made anew, which who may not examine it does not hear of.
+        is_past = messages.EXPECTED_WITHIN not in headers and self._marks.of(name).sequence > expected
+        can_land = not (is_past and self._reading.asks_leader)
         publishing = Publishing(
             self._wire,
             subject,
@@ -152,7 +154,7 @@ class Committing:
         try:
             return await self._until_settled(publishing, name, headers, expected, deadline)
         except MadeAnew:
-            if publishing.may_have_landed:
+            if publishing.is_open:
                 raise OutcomeUnknownError(name) from None
             raise
 

@@ -36,7 +36,8 @@ class Publishing:
             first one was sent may hold no longer.
 
     Attributes:
-        may_have_landed: Whether a try was sent whose answer is unknown.
+        may_have_landed: Whether a try was sent whose answer is unknown, and can have landed.
+        is_open: Whether a try was sent whose answer is unknown.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Publishing:
         self._before_again = before_again
         self._try_for = _FIRST_TRY
         self.may_have_landed = False
+        self.is_open = False
 
     async def answer(self) -> translate.Answer:
         """
@@ -87,6 +89,7 @@ class Publishing:
                 if not self.may_have_landed:
                     raise AccessDeniedError(f"publish to {self._subject}") from None
             except NotAnswered:
+                self.is_open = True
                 self.may_have_landed = self._can_land
                 self._try_for = min(self._try_for * 2, _LONGEST_TRY)
             except BackendUnavailableError:
