@@ -341,9 +341,9 @@ async def test_a_full_bucket_of_consumers_hides_nothing(nc: Client) -> None:
 
 async def test_what_expires_with_a_marker_is_gone_at_once(nc: Client) -> None:
     """A server that lets a value expire says so in its own way: by a marker with a reason."""
-    await make_bucket(nc, "expiring", allow_msg_ttl=True, subject_delete_marker_ttl=2 * 10**9)
-    async with two_stores(nc, "expiring") as (store, other), store.live() as view, mirrored(view) as mirror:
-        await nc.request("$KV.expiring.p.theirs", b"text", timeout=5, headers={"Nats-TTL": "1s"})
+    await make_bucket(nc, "expiring-viewed", allow_msg_ttl=True, subject_delete_marker_ttl=2 * 10**9)
+    async with two_stores(nc, "expiring-viewed") as (store, other), store.live() as view, mirrored(view) as mirror:
+        await nc.request("$KV.expiring-viewed.p.theirs", b"text", timeout=5, headers={"Nats-TTL": "1s"})
         await other.create("ours", "d", "c", scope=None)
         await mirror.becomes((Item("ours", "d"),))
         await mirror.agrees(view, other)
@@ -351,7 +351,7 @@ async def test_what_expires_with_a_marker_is_gone_at_once(nc: Client) -> None:
         assert told in (["created", "deleted"], []), "on a busy machine it may have come and gone untold"
         # And then the marker goes as well: the leader names an older message as the last one.
         async with asyncio.timeout(LONGEST_S):
-            while (await api(nc, "STREAM.INFO.KV_expiring"))["state"]["messages"] > 1:
+            while (await api(nc, "STREAM.INFO.KV_expiring-viewed"))["state"]["messages"] > 1:
                 await asyncio.sleep(0.1)
         for _ in range(3):
             await mirror.agrees(view, other)

@@ -127,12 +127,12 @@ async def with_history(
     nc: Client, lossy: LossyConnection, request: pytest.FixtureRequest
 ) -> AsyncIterator[tuple[JetStreamStore, JetStreamStore]]:
     """Two stores on a bucket that keeps the values before; the first one loses what it is told to."""
-    await make_bucket(nc, "kept", max_msgs_per_subject=64)
+    await make_bucket(nc, "kept-before", max_msgs_per_subject=64)
     yield (
-        await JetStreamStore.bind(lossy, "kept", "p", preflight=request.param, write_budget=5),
-        await JetStreamStore.bind(nc, "kept", "p"),
+        await JetStreamStore.bind(lossy, "kept-before", "p", preflight=request.param, write_budget=5),
+        await JetStreamStore.bind(nc, "kept-before", "p"),
     )
-    await nc.request("$JS.API.STREAM.DELETE.KV_kept", b"", timeout=5)
+    await nc.request("$JS.API.STREAM.DELETE.KV_kept-before", b"", timeout=5)
 
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
@@ -148,7 +148,7 @@ async def test_a_lost_update_that_others_went_on_from_is_settled_by_the_history_
         for content in ("theirs", "theirs again", "theirs once more"):
             await replace(other, "k", content)
 
-    lossy.lose(lost, "$KV.kept.p.k", then=go_on)
+    lossy.lose(lost, "$KV.kept-before.p.k", then=go_on)
     if lost == "answer":
         await store.update("k", "d", "mine", scope=scope)
     else:
