@@ -561,6 +561,8 @@ async def test_a_page_that_is_none_is_a_warning_and_its_address_is_not_repeated(
 async def test_a_page_that_does_not_end_is_not_waited_for(nc: Client, bucket: str) -> None:
     """Behind a wrong address something answers byte by byte, and a doctor that hangs tells nobody anything."""
 
+    left = asyncio.Event()
+
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             await reader.readuntil(b"\r\n\r\n")
@@ -569,11 +571,14 @@ async def test_a_page_that_does_not_end_is_not_waited_for(nc: Client, bucket: st
                 writer.write(b" ")
                 await writer.drain()
                 await asyncio.sleep(0.1)
+        writer.transport.abort()
+        left.set()
 
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with asyncio.timeout(60):
         report = await examine_bucket(nc, bucket, monitors=[f"http://127.0.0.1:{port}"])
+        await left.wait()
     server.close()
     assert check(report, "monitor").findings[0].code == "monitor_silent"
 
