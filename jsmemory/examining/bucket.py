@@ -19,7 +19,7 @@ from jsmemory.examining.clock import clock
 from jsmemory.examining.configuration import configuration
 from jsmemory.examining.consumers import consumers
 from jsmemory.examining.headroom import headroom
-from jsmemory.examining.holding import holding
+from jsmemory.examining.holding import holding, is_catching_up
 from jsmemory.examining.kept import Kept
 from jsmemory.examining.monitoring import check_address, monitored
 from jsmemory.examining.probing import probe
@@ -40,6 +40,10 @@ WALKED: Final = 5_000
 
 PROBED: Final = "jsmemory-doctor"
 """The prefix that is written to where none was named: nobody's, and not the bucket as a whole."""
+
+_PAUSES: Final = (0.0, 0.5, 1.5)
+# Before each look at the followers: one that is a little late, as in a bucket that was made just
+# now, has caught up by the next.
 
 _LARGEST: Final = 8
 # Prefixes of a large bucket that are counted: those that a sample meets most often.
@@ -132,10 +136,14 @@ class _Examination:
         if (check := tell_of(service)).verdict is Verdict.FAULT:
             return [check]
         account = service if isinstance(service, Account) else None
-        sent = datetime.now().astimezone()
-        raw = await self.questions.raw(f"STREAM.INFO.{self.stream}")
-        received = datetime.now().astimezone()
-        described = read(raw, Described)
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            sent = datetime.now().astimezone()
+            raw = await self.questions.raw(f"STREAM.INFO.{self.stream}")
+            received = datetime.now().astimezone()
+            described = read(raw, Described)
+            if not (isinstance(described, Described) and is_catching_up(described)):
+                break
         if isinstance(described, translate.ApiError) and described.err_code == translate.STREAM_NOT_FOUND:
             return [check, await self._missing()]
         self.is_there = self.may_describe = isinstance(described, Described)

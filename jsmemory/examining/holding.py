@@ -107,6 +107,11 @@ def _leaderless(kept: Kept, away: list[str]) -> Check:
     )
 
 
+def is_catching_up(described: Described) -> bool:
+    """Whether a follower is there, and a little late: it may need a moment and nothing else."""
+    return any(not _is_away(peer) and not peer.current for peer in described.cluster.replicas)
+
+
 def _is_away(peer: Peer) -> bool:
     # Whoever was lost before this leader led is neither offline nor silent: it was never heard of.
     return peer.offline or peer.active > SILENT_FOR or (peer.active == 0 and not peer.current)
