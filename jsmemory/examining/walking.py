@@ -20,6 +20,7 @@ from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.finishing import finish
+from jsmemory.backends.jetstream.inbox import sequence_at
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
 from jsmemory.examining.questions import Silence
 
@@ -51,26 +52,24 @@ class Seen:
     is_described: bool
     reply: str = field(default="", repr=False)
 
-    # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
-
     @property
     def sequence(self) -> int:
         """Of the stream; what has the name since then has a higher one."""
-        return self._said(5)
+        return self._said(0)
 
     @property
     def stored_at(self) -> int:
         """When it was stored, in nanoseconds since 1970, by the clock of the server that led the stream."""
-        return self._said(7)
+        return self._said(2)
 
     @property
     def left(self) -> int:
         """How many messages the walk had still to go through."""
-        return self._said(8)
+        return self._said(3)
 
-    def _said(self, place: int) -> int:
+    def _said(self, behind: int) -> int:
         tokens = self.reply.split(".")
-        return int(tokens[place if len(tokens) == 9 else place + 2])
+        return int(tokens[sequence_at(tokens) + behind])
 
 
 async def go_on() -> bool:

@@ -57,10 +57,11 @@ class Row(msgspec.Struct, frozen=True):
 def sequence_of(message: Msg) -> int:
     """The stream sequence of a message that a consumer has delivered."""
     tokens = message.reply.split(".")
-    return int(tokens[_sequence_at(tokens)])
+    return int(tokens[sequence_at(tokens)])
 
 
-def _sequence_at(tokens: list[str]) -> int:
+def sequence_at(tokens: list[str]) -> int:
+    """Where the stream sequence stands in the subject that a delivery is acknowledged on; the rest follows it."""
     # $JS.ACK[.domain.account].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.token]
     return 5 if len(tokens) == 9 else 7
 
@@ -101,7 +102,7 @@ class Inbox:
             self._stirred.set()
             return
         tokens = message.reply.split(".")
-        begin = _sequence_at(tokens)
+        begin = sequence_at(tokens)
         description = headers.get(messages.DESCRIPTION)
         self._take(
             message.subject[self._root_length :],
