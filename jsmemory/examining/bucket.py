@@ -4,7 +4,6 @@ import asyncio
 import difflib
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from jsmemory.backends.jetstream import translate
@@ -18,12 +17,13 @@ from jsmemory.examining.census import Census, entries
 from jsmemory.examining.clock import clock
 from jsmemory.examining.configuration import configuration
 from jsmemory.examining.consumers import consumers
+from jsmemory.examining.describing import describe, undescribed
 from jsmemory.examining.headroom import headroom
-from jsmemory.examining.holding import holding, is_catching_up
+from jsmemory.examining.holding import holding
 from jsmemory.examining.kept import Kept
 from jsmemory.examining.monitoring import check_address, monitored
 from jsmemory.examining.probing import probe
-from jsmemory.examining.questions import Questions, Silence, read
+from jsmemory.examining.questions import Questions, Silence
 from jsmemory.examining.report import Check, Report, Verdict, found, ok, unknown
 from jsmemory.examining.rights import rights
 from jsmemory.examining.sampling import SAMPLE, look_at_unlooked, sample
@@ -40,10 +40,6 @@ WALKED: Final = 5_000
 
 PROBED: Final = "jsmemory-doctor"
 """The prefix that is written to where none was named: nobody's, and not the bucket as a whole."""
-
-_PAUSES: Final = (0.0, 0.5, 1.5)
-# Before each look at the followers: one that is a little late, as in a bucket that was made just
-# now, has caught up by the next.
 
 _LARGEST: Final = 8
 # Prefixes of a large bucket that are counted: those that a sample meets most often.
@@ -136,19 +132,14 @@ class _Examination:
         if (check := tell_of(service)).verdict is Verdict.FAULT:
             return [check]
         account = service if isinstance(service, Account) else None
-        for pause in _PAUSES:
-            await asyncio.sleep(pause)
-            sent = datetime.now().astimezone()
-            raw = await self.questions.raw(f"STREAM.INFO.{self.stream}")
-            received = datetime.now().astimezone()
-            described = read(raw, Described)
-            if not (isinstance(described, Described) and is_catching_up(described)):
-                break
+        kept = Kept.as_bucket(self.bucket)
+        description = await describe(kept, self.questions)
+        raw, described = description.raw, description.said
         if isinstance(described, translate.ApiError) and described.err_code == translate.STREAM_NOT_FOUND:
             return [check, await self._missing()]
         self.is_there = self.may_describe = isinstance(described, Described)
         if isinstance(described, Described) and isinstance(raw, bytes):
-            held = holding(Kept.as_bucket(self.bucket), described, connected_to=self.wire.server_name)
+            held = holding(kept, described, connected_to=self.wire.server_name)
             checks = [
                 check,
                 *configuration(
@@ -158,8 +149,8 @@ class _Examination:
                     api_level=None if account is None else account.api.level,
                 ),
                 *held,
-                *headroom(Kept.as_bucket(self.bucket), described, account),
-                clock(described.ts, sent, received),
+                *headroom(kept, described, account),
+                clock(described.ts, description.sent, description.received),
             ]
             if all(each.verdict is not Verdict.UNANSWERED for each in held):
                 # Together, since where a server is away each of them waits for it.
@@ -170,7 +161,7 @@ class _Examination:
             checks = [check, self._unseen(), *await self._rights()]
         else:
             # Nobody leads it: every further question would wait in vain.
-            return [check, self._unanswered(described), *await monitored(monitors, 1)]
+            return [check, undescribed(kept, described), *await monitored(monitors, 1)]
         if all(each.verdict is not Verdict.UNANSWERED for each in checks):
             checks += await self._contents(described if isinstance(described, Described) else None)
         replicas = described.config.num_replicas if isinstance(described, Described) else 1
@@ -199,16 +190,6 @@ class _Examination:
             "may_not_examine",
             "These credentials may not see how the bucket is set up, so that this was not looked at.",
             "run the check with its operator's credentials; a store is opened with preflight off: --no-preflight",
-        )
-
-    def _unanswered(self, answer: object) -> Check:
-        code = f", with code {answer.err_code}" if isinstance(answer, translate.ApiError) else ""
-        return found(
-            "bucket",
-            Verdict.UNANSWERED,
-            "bucket_unanswered",
-            f"Nobody says how the bucket is{code}: it has no leader, or its servers are down.",
-            f"start a majority of the servers that hold it, then: nats stream info {self.stream}",
         )
 
     # -- What is in it ----------------------------------------------------------------------

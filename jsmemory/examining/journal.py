@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 import msgspec
 
@@ -13,11 +12,12 @@ from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.errors import InvalidOptionsError
 from jsmemory.examining.answers import Account, Described, Names
 from jsmemory.examining.clock import clock
+from jsmemory.examining.describing import describe, undescribed
 from jsmemory.examining.headroom import headroom
 from jsmemory.examining.holding import holding
 from jsmemory.examining.kept import Kept
 from jsmemory.examining.monitoring import check_address, monitored
-from jsmemory.examining.questions import Questions, Silence, read
+from jsmemory.examining.questions import Questions, Silence
 from jsmemory.examining.report import Check, Report, Verdict, found, ok
 from jsmemory.examining.rights import rights_in_journal
 from jsmemory.examining.service import tell_of
@@ -65,14 +65,12 @@ async def _all(stream: str, questions: Questions, max_payload: int, monitors: Se
     service = await questions.ask("INFO", Account)
     if (check := tell_of(service)).verdict is Verdict.FAULT:
         return [check]
-    sent = datetime.now().astimezone()
-    raw = await questions.raw(f"STREAM.INFO.{stream}")
-    received = datetime.now().astimezone()
-    described = read(raw, Described)
-    if not (isinstance(described, Described) and isinstance(raw, bytes)):
-        return [check, await _unseen(stream, described, questions), *await monitored(monitors, 1)]
-    account = service if isinstance(service, Account) else None
     kept = Kept.as_journal(stream)
+    description = await describe(kept, questions)
+    raw, described = description.raw, description.said
+    if not (isinstance(described, Described) and isinstance(raw, bytes)):
+        return [check, await _unseen(kept, described, questions), *await monitored(monitors, 1)]
+    account = service if isinstance(service, Account) else None
     held = holding(kept, described, connected_to=questions.wire.server_name)
     is_served = all(each.verdict is not Verdict.UNANSWERED for each in held)
     checks = [
@@ -85,7 +83,7 @@ async def _all(stream: str, questions: Questions, max_payload: int, monitors: Se
     return [
         check,
         *map(_named, checks),
-        clock(described.ts, sent, received),
+        clock(described.ts, description.sent, description.received),
         *await monitored(monitors, described.config.num_replicas),
     ]
 
@@ -98,7 +96,8 @@ def _configuration(raw: bytes, max_payload: int) -> Check:
     return ok("configuration", "on disk, keeps every record, takes every legal one")
 
 
-async def _unseen(stream: str, described: object, questions: Questions) -> Check:
+async def _unseen(kept: Kept, described: object, questions: Questions) -> Check:
+    stream = kept.stream
     if isinstance(described, translate.ApiError) and described.err_code == translate.STREAM_NOT_FOUND:
         names = await questions.ask("STREAM.NAMES", Names, {"subject": "jsmemory.journal.>"})
         close = difflib.get_close_matches(stream, (names.streams or ()) if isinstance(names, Names) else (), 1)
@@ -120,14 +119,7 @@ async def _unseen(stream: str, described: object, questions: Questions) -> Check
             f'grant them publish to "{subject}"; all that a worker needs is printed by: '
             f"jsmemory permissions --bucket BUCKET --prefix NAME --journal {stream}",
         )
-    code = f", with code {described.err_code}" if isinstance(described, translate.ApiError) else ""
-    return found(
-        "journal",
-        Verdict.UNANSWERED,
-        "stream_unanswered",
-        f"Nobody says how the stream is{code}: it has no leader, or its servers are down.",
-        f"start a majority of the servers that hold it, then: nats stream info {stream}",
-    )
+    return undescribed(kept, described)
 
 
 def _named(check: Check) -> Check:
