@@ -5,7 +5,8 @@ Looking at a bucket, a journal, or a directory, as a doctor would: everything, a
 (`configuration`), who holds it (`holding`), how much room there is (`headroom`, `disk`), what
 the credentials may do (`rights`), what lies in it (`census`, counted by `walking` or
 `sampling`), who reads it (`consumers`), the clocks (`clock`), and what servers tell on their
-own pages (`monitoring`). `describing` asks the leader of a stream, a bucket's or a journal's, about it. A `report` is what comes of it. `prefixes` says whose notes there are.
+own pages (`monitoring`). `describing` asks the leader of a stream about it. A `report` is what
+comes of it. `prefixes` says whose notes there are.
 """
 
 from jsmemory.examining.bucket import examine_bucket
