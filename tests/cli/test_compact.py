@@ -11,7 +11,7 @@ import pytest
 from jsmemory.cli.compacting import seconds_of
 from jsmemory.cli.exits import UsageRefused
 from jsmemory.examining.census import MANY_MARKERS
-from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
+from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client, plant
 from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
 
@@ -24,12 +24,7 @@ def place(nats_server: NatsServer, new_bucket: str) -> tuple[str, ...]:
 async def leave_markers(url: str, bucket: str, count: int) -> None:
     """What so many deleted keys of alice leave."""
     async with plain_client(url) as client:
-        for number in range(count):
-            await client.publish(f"$KV.{bucket}.alice.k{number}", b"", headers={"KV-Operation": "DEL"})
-        await client.flush()
-    async with asyncio.timeout(60):
-        while await messages_in(url, bucket) < count:
-            await asyncio.sleep(0.01)
+        await plant(client, bucket, {f"alice.k{number}": b"" for number in range(count)}, {"KV-Operation": "DEL"})
 
 
 async def messages_in(url: str, bucket: str) -> int:

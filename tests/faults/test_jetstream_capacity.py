@@ -14,7 +14,7 @@ from jsmemory.errors import EntryExistsError, JsMemoryError, StoreFullError
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import NatsCluster, NatsServer
+from jsmemory.testing.servers import NatsCluster, NatsServer, plant
 
 _RACERS = 16
 
@@ -141,9 +141,8 @@ async def test_in_a_busy_bucket_the_creates_that_wait_for_a_count_share_it(
 ) -> None:
     """A fleet that writes a thousand notes a second would list its store once for each note that is new."""
     await store.create("first", "d", "c", scope=None)
-    for number in range(900):
-        await nc.publish(f"$KV.{bucket}.others.k{number % 10}", b"busy")
-    await nc.flush()
+    for _ in range(90):
+        await plant(nc, bucket, {f"others.k{number}": b"busy" for number in range(10)})
     # Its answer shows how far the bucket has come meanwhile.
     await store.create("second", "d", "c", scope=None)
     lossy.sent.clear()
@@ -176,9 +175,7 @@ async def test_what_was_counted_is_not_taken_off_once_more(
     for number in range(300):
         await store.update("k", "d", str(number), scope=scope)
     await store.list()
-    for number in range(900):
-        await nc.publish(f"$KV.{bucket}.p.others{number}", b"---\ndescription: d\n---\n")
-    await nc.flush()
+    await plant(nc, bucket, {f"p.others{number}": b"---\ndescription: d\n---\n" for number in range(900)})
     # Its answer shows how far the bucket has come; the next one has to count.
     await store.create("first", "d", "c", scope=scope)
     lossy.sent.clear()

@@ -21,7 +21,7 @@ from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import make_bucket
+from jsmemory.testing.servers import make_bucket, plant
 
 
 async def edit(nc: Client, bucket: str, **changes: object) -> None:
@@ -319,9 +319,7 @@ async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_ne
     """It was stored, and is gone by the operator's act: to say that somebody else's note is there would be a lie."""
     store = await JetStreamStore.bind(lossy, bucket, "p", preflight=False)
     planted = b"---\ndescription: d\n---\n\nc"
-    for number in range(MAX_ENTRIES - 1):
-        await nc.publish(f"$KV.{bucket}.p.k{number}", planted)
-    await nc.flush()
+    await plant(nc, bucket, {f"p.k{number}": planted for number in range(MAX_ENTRIES - 1)})
     await store.list()
 
     async def overtake() -> None:

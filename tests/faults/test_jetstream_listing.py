@@ -14,7 +14,7 @@ from jsmemory.entries import Item
 from jsmemory.errors import BackendUnavailableError, IncompleteListingError
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import NatsServer, make_bucket
+from jsmemory.testing.servers import NatsServer, make_bucket, plant
 
 _KEYS = 40
 _LISTINGS = 300
@@ -227,8 +227,7 @@ async def test_a_foreign_header_that_looks_like_the_servers_hides_nothing(nc: Cl
     """Another program's message may carry any header; it is still a value."""
     store = await JetStreamStore.bind(nc, bucket, "p", write_budget=5)
     await store.create("ours", "d", "c", scope=None)
-    await nc.publish(f"$KV.{bucket}.p.theirs", b"theirs", headers={"Status": status})
-    await nc.flush()
+    await plant(nc, bucket, {"p.theirs": b"theirs"}, {"Status": status})
     assert [item.key for item in await store.list()] == ["ours", "theirs"]
     assert (await store.read("theirs", scope=None)).content == "theirs"
     assert await store.delete("theirs", scope=None) is True
@@ -236,7 +235,6 @@ async def test_a_foreign_header_that_looks_like_the_servers_hides_nothing(nc: Cl
 
 async def test_a_description_in_a_foreign_header_is_one_line_without_controls(nc: Client, bucket: str) -> None:
     store = await JetStreamStore.bind(nc, bucket, "p")
-    await nc.publish(f"$KV.{bucket}.p.k", b"x", headers={"Jsm-Desc": "evil%0aline%1b[31m"})
-    await nc.flush()
+    await plant(nc, bucket, {"p.k": b"x"}, {"Jsm-Desc": "evil%0aline%1b[31m"})
     (item,) = await store.list()
     assert item.description == "evil line [31m"

@@ -17,7 +17,7 @@ from jsmemory.errors import (
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import make_bucket
+from jsmemory.testing.servers import make_bucket, plant
 
 
 @pytest.fixture
@@ -167,9 +167,8 @@ async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_
     """
     await make_bucket(nc, "near", max_msgs_per_subject=64)
     store = await JetStreamStore.bind(lossy, "near", "p", write_budget=5)
-    for number in range(MAX_ENTRIES - 100):
-        await nc.publish(f"$KV.near.p.k{number}", b"---\ndescription: d\n---\n\nc")
-    await nc.flush()
+    planted = b"---\ndescription: d\n---\n\nc"
+    await plant(nc, "near", {f"p.k{number}": planted for number in range(MAX_ENTRIES - 100)})
     await store.create("k", "d", "c", scope=None)
     await store.delete("k", scope=None)
     other = await JetStreamStore.bind(nc, "near", "p")
@@ -303,9 +302,7 @@ async def test_a_create_whose_place_cannot_be_counted_is_taken_back_before_it_fa
     """ "Nothing was written" must be true: the retry would meet its own note."""
     store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=2)
     await store.create("first", "d", "c", scope=None)
-    for number in range(1_100):
-        await nc.publish(f"$KV.{bucket}.q.k{number}", b"x")
-    await nc.flush()
+    await plant(nc, bucket, {f"q.k{number}": b"x" for number in range(1_100)})
     lossy.lose("request", "$JS.API.CONSUMER.CREATE", times=1000)
     with pytest.raises((BackendUnavailableError, OutcomeUnknownError)) as failed:
         await store.create("mine", "d", "c", scope=None)
@@ -343,9 +340,7 @@ async def test_a_create_that_can_be_neither_counted_nor_taken_back_is_unknown(
     """It is stored, and everything after that was lost: neither "written" nor "not written" is known to last."""
     store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=1)
     await store.create("first", "d", "c", scope=None)
-    for number in range(1_100):
-        await nc.publish(f"$KV.{bucket}.q.k{number}", b"x")
-    await nc.flush()
+    await plant(nc, bucket, {f"q.k{number}": b"x" for number in range(1_100)})
 
     async def lose_everything() -> None:
         lossy.lose("request", "", times=10_000)

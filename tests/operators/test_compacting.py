@@ -27,7 +27,7 @@ from jsmemory import (
     connect,
 )
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import ServerSettings, embedded_server, make_bucket, plain_client
+from jsmemory.testing.servers import ServerSettings, embedded_server, make_bucket, plain_client, plant
 from jsmemory.testing.servers.users import Worker, account_of, rights_in
 
 HOUR_S = 3600.0
@@ -59,12 +59,7 @@ async def mark(nc: Client, bucket: str, name: str) -> int:
 
 
 async def fill_with_markers(nc: Client, bucket: str, prefix: str, count: int) -> None:
-    for number in range(count):
-        await nc.publish(f"$KV.{bucket}.{prefix}.k{number}", b"", headers={"KV-Operation": "DEL"})
-    await nc.flush()
-    async with asyncio.timeout(60):
-        while (await ask(nc, f"STREAM.INFO.KV_{bucket}"))["state"]["messages"] < count:
-            await asyncio.sleep(0.01)
+    await plant(nc, bucket, {f"{prefix}.k{number}": b"" for number in range(count)}, {"KV-Operation": "DEL"})
 
 
 # -- What goes, and what stays ------------------------------------------------------------------

@@ -45,6 +45,7 @@ from jsmemory.testing.servers import (
     local_server,
     make_bucket,
     plain_client,
+    plant,
 )
 
 SECOND = 1_000_000_000
@@ -66,12 +67,7 @@ def codes(report: Report) -> set[str]:
 
 async def put(nc: Client, bucket: str, names: Sequence[str], value: bytes = VALUE, **headers: str) -> None:
     """Store a message under each name, past every store."""
-    before = (await state_of(nc, bucket))["last_seq"]
-    for name in names:
-        await nc.publish(f"$KV.{bucket}.{name}", value, headers=headers or OURS)
-    await nc.flush()
-    while (await state_of(nc, bucket))["last_seq"] < before + len(names):
-        await asyncio.sleep(0.01)
+    await plant(nc, bucket, dict.fromkeys(names, value), headers or OURS)
 
 
 async def state_of(nc: Client, bucket: str) -> dict[str, Any]:

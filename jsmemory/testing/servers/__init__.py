@@ -10,7 +10,7 @@ started it, even one that is killed.
 """
 
 from jsmemory.testing.servers.binary import find_nats_server
-from jsmemory.testing.servers.buckets import make_bucket, plain_client
+from jsmemory.testing.servers.buckets import make_bucket, plain_client, plant
 from jsmemory.testing.servers.cluster import NatsCluster
 from jsmemory.testing.servers.configuration import Membership, ServerSettings, WrittenConfiguration
 from jsmemory.testing.servers.embedding import embedded_cluster, embedded_server, local_cluster, local_server
@@ -32,4 +32,5 @@ __all__ = [
     "local_server",
     "make_bucket",
     "plain_client",
+    "plant",
 ]

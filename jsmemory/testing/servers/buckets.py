@@ -102,6 +102,32 @@ async def create_stream(
             await anyio.sleep(0.1)
 
 
+async def plant(nc: Client, bucket: str, values: Mapping[str, bytes], headers: Mapping[str, str] | None = None) -> None:
+    """
+    Store values past every store, as another program would.
+
+    A server answers a ping, and what is asked about a stream, without waiting for what is on its
+    way into it; so the last of them is sent as a request, whose answer is after all the others.
+
+    Args:
+        nc: A connected client.
+        bucket: Where.
+        values: Under their names in the bucket, prefix and all; at least one.
+        headers: What each of them carries.
+
+    Raises:
+        InvalidOptionsError: the server refused the last one. A note on the error holds its reason.
+    """
+    *first, last = values
+    carried = dict(headers) if headers else None
+    for name in first:
+        await nc.publish(f"$KV.{bucket}.{name}", values[name], headers=carried)
+    reply = await nc.request(f"$KV.{bucket}.{last}", values[last], timeout=REQUEST_S, headers=carried)
+    answer: dict[str, Any] = json.loads(reply.data)
+    if "error" in answer:
+        raise _refusal(answer["error"], owner="bucket")
+
+
 @asynccontextmanager
 async def plain_client(*urls: str, deadline: float = CONNECT_S, **options: Any) -> AsyncIterator[Client]:
     """
