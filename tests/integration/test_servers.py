@@ -62,7 +62,7 @@ async def test_a_client_comes_back_by_itself_after_a_restart(fresh_server: NatsS
     async with plain_client(fresh_server.url) as client:
         fresh_server.kill()
         fresh_server.start()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not await _answers(client):
             assert time.monotonic() < deadline
 
@@ -127,7 +127,7 @@ def test_no_server_outlives_an_owner_that_is_killed(tmp_path: Path, end: signal.
         pid = int(owner.stdout.readline())
         assert not _is_gone(pid)
         owner.send_signal(end)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not _is_gone(pid):
         assert time.monotonic() < deadline, "the server is still there"
         time.sleep(0.01)
