@@ -157,6 +157,51 @@ async def test_a_lost_update_that_others_went_on_from_is_settled_by_the_history_
     assert (await store.read("k", scope=None)).content == "theirs once more"
 
 
+async def test_a_lost_create_of_a_key_with_a_long_past_is_settled_by_what_was_known_before(
+    with_history: tuple[JetStreamStore, JetStreamStore], lossy: LossyConnection
+) -> None:
+    """The oldest value that the bucket keeps is none of the first; what came after something known tells all."""
+    store, other = with_history
+    await other.create("k", "d", "theirs", scope=None)
+    for number in range(70):
+        await replace(other, "k", str(number))
+    await store.create("else", "d", "c", scope=None)
+
+    async def go_on() -> None:
+        for content in ("theirs again", "theirs once more", "and more"):
+            await replace(other, "k", content)
+
+    lossy.lose("request", "$KV.kept-before.p.k", then=go_on)
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+
+
+async def test_what_was_known_of_a_bucket_that_is_gone_settles_nothing(nc: Client, lossy: LossyConnection) -> None:
+    """It landed, and went with its bucket. The numbers of the new one say that it never did."""
+    await make_bucket(nc, "known", max_msgs_per_subject=64)
+    store = await JetStreamStore.bind(lossy, "known", "p", preflight=False, write_budget=5)
+    scope = Scope()
+    for number in range(10):
+        await store.create(f"other{number}", "d", "c", scope=None)
+    await store.create("k", "d", "one", scope=scope)
+    await store.create("last", "d", "c", scope=None)
+
+    async def make_anew() -> None:
+        await nc.request("$JS.API.STREAM.DELETE.KV_known", b"", timeout=5)
+        await make_bucket(nc, "known", max_msgs_per_subject=64)
+        other = await JetStreamStore.bind(nc, "known", "p")
+        await plant(nc, "known", {f"q.k{number}": b"x" for number in range(11)})
+        await other.create("k", "d", "theirs", scope=None)
+        for content in ("theirs again", "theirs once more"):
+            await replace(other, "k", content)
+
+    lossy.lose("answer", "$KV.known.p.k", then=make_anew)
+    with pytest.raises((OutcomeUnknownError, StaleEntryError)) as failed:
+        await store.update("k", "d", "mine", scope=scope)
+    assert isinstance(failed.value, OutcomeUnknownError)
+    await nc.request("$JS.API.STREAM.DELETE.KV_known", b"", timeout=5)
+
+
 async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_of_the_key(
     nc: Client, lossy: LossyConnection
 ) -> None:

@@ -9,13 +9,14 @@ from typing import Final, TypeVar
 from jsmemory.backend import Backend, Keyspace, Record, Stored
 from jsmemory.backends.jetstream.binding import Binding, Bound, MadeAnew
 from jsmemory.backends.jetstream.capacity import Places
-from jsmemory.backends.jetstream.committing import Committing, Landed
+from jsmemory.backends.jetstream.committing import Committing
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.describing import describe
 from jsmemory.backends.jetstream.following import Following
 from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.reading import Reading
+from jsmemory.backends.jetstream.settling import Landed
 from jsmemory.backends.jetstream.wire import Wire
 from jsmemory.entries import Item
 from jsmemory.errors import (

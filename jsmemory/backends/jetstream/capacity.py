@@ -24,11 +24,12 @@ from typing import Final
 
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream.binding import MadeAnew
-from jsmemory.backends.jetstream.committing import Committing, Landed
+from jsmemory.backends.jetstream.committing import Committing
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.backends.jetstream.settling import Landed
 from jsmemory.errors import (
     BackendError,
     BackendUnavailableError,

@@ -25,6 +25,21 @@ class Mark(msgspec.Struct, frozen=True):
     at: float
 
 
+class Witness(msgspec.Struct, frozen=True):
+    """
+    A message that this process has seen: a bucket that holds it still is the one that it was seen in.
+
+    Attributes:
+        name: Of the key.
+        sequence: Its stream sequence.
+        operation: What tells it from any other message that could have the same sequence.
+    """
+
+    name: str
+    sequence: int
+    operation: str
+
+
 UNSEEN: Final = Mark(0, "", is_value=False, at=0.0)
 
 
@@ -39,6 +54,8 @@ class Marks:
         self._by_key: dict[str, Mark] = {}
         self.latest = 0
         """The highest stream sequence that any answer has shown."""
+        self.witness: Witness | None = None
+        """The newest message that was seen, of whichever key."""
 
     def of(self, key: str) -> Mark:
         """The mark of a key."""
@@ -52,6 +69,8 @@ class Marks:
         """Keep what was seen if it is no older than what is known; answers may arrive out of order."""
         if sequence >= self.of(key).sequence:
             self._by_key[key] = Mark(sequence, operation, is_value, time.monotonic())
+            if self.witness is None or sequence >= self.witness.sequence:
+                self.witness = Witness(key, sequence, operation)
         if sequence > self.latest:
             self.latest = sequence
 
