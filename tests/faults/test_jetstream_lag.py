@@ -1,6 +1,7 @@
 """What a replica that lags shows must reach nobody: the rare case on real replicas, made certain."""
 
 import asyncio
+import json
 
 import pytest
 from nats.aio.client import Client
@@ -11,6 +12,7 @@ from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
+from jsmemory.testing.servers import plant
 
 
 @pytest.mark.parametrize("preflight", [True, False])
@@ -97,6 +99,39 @@ async def test_a_create_held_back_while_the_store_filled_up_is_taken_back(nc: Cl
     keys = [item.key for item in await other.list()]
     assert len(keys) == MAX_ENTRIES
     assert "late" not in keys
+
+
+async def test_one_too_many_is_taken_back_as_soon_as_a_full_bucket_has_room(nc: Client, bucket: str) -> None:
+    """It takes no marker before; to give up at once would leave more entries than a store may hold."""
+    lossy = LossyConnection(nc)
+    store = await JetStreamStore.bind(lossy, bucket, "p")
+    await store.create("first", "d", "c", scope=None)
+
+    async def limit(*, is_full: bool) -> None:
+        described = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"", timeout=5)).data)
+        described["config"]["max_bytes"] = described["state"]["bytes"] if is_full else -1
+        await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", json.dumps(described["config"]).encode(), timeout=5)
+
+    async def fill() -> None:
+        await plant(nc, bucket, {f"p.k{number}": b"x" for number in range(1, MAX_ENTRIES)})
+
+    async def leave_no_room() -> None:
+        await limit(is_full=True)
+        later.append(asyncio.create_task(make_room()))
+
+    async def make_room() -> None:
+        while lossy.sent.count(f"$KV.{bucket}.p.late") < 4:
+            await asyncio.sleep(0.01)
+        await limit(is_full=False)
+
+    later: list[asyncio.Task[None]] = []
+    lossy.lose("request", f"$KV.{bucket}.p.late", then=fill)
+    lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=leave_no_room)
+    with pytest.raises(StoreFullError):
+        await store.create("late", "d", "c", scope=None)
+    await asyncio.gather(*later)
+    assert len(await store.list()) == MAX_ENTRIES
+    assert len(later) == 1
 
 
 async def test_of_two_creates_of_one_key_one_wins_whatever_each_has_counted(

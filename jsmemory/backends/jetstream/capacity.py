@@ -170,19 +170,31 @@ class Places:
         except BackendError as error:
             failure = error
         try:
-            outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+            is_gone = await self._take_back(name, sequence, deadline)
         except MadeAnew:
             # It was stored, and went with its bucket: to begin again would say that it never was.
             return True
         except JsMemoryError:
             # It is stored, and whether it stays nobody can tell.
             raise OutcomeUnknownError(name) from None
-        if not isinstance(outcome, Landed):
+        if not is_gone:
             # Somebody has read it and gone on from there: it was stored, and is theirs now.
             return True
         if failure is not None:
             raise failure
         return False
+
+    async def _take_back(self, name: str, sequence: int, deadline: Deadline) -> bool:
+        while True:
+            try:
+                outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+            except BackendUnavailableError:
+                # A bucket or a disk that is full takes no marker either. Somebody may make room in time.
+                if deadline.has_passed:
+                    raise
+                await deadline.pause()
+            else:
+                return isinstance(outcome, Landed)
 
     def _gives_way(self, sequence: int, listing: Listing, too_many: int) -> bool:
         if too_many <= 0 or not self._is_replicated:
