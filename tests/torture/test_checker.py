@@ -189,6 +189,24 @@ def test_one_too_many_may_stand_until_it_is_refused(story):
     assert Guarantee.REFUSED in story.broken
 
 
+def test_what_took_one_too_many_back_may_have_gone_with_the_bucket(story):
+    """Nobody has seen the last messages of a bucket that is removed while it is used."""
+    story.create(0, 4, "a", code="store_full")
+    story.stored("a")
+    story.wipe(2, 3)
+    story.end()
+    assert Guarantee.REFUSED not in story.broken
+
+
+def test_one_too_many_that_was_not_taken_back_when_the_bucket_was_made_anew_is_told(story):
+    """Whoever wrote it was told long before that it was not written."""
+    story.create(0, 1, "a", code="store_full")
+    story.stored("a")
+    story.wipe(2, 3)
+    story.end()
+    assert Guarantee.REFUSED in story.broken
+
+
 # -- unseen -----------------------------------------------------------------------------------
 
 

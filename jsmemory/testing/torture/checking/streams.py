@@ -26,7 +26,7 @@ def check_stream(history: History, seen: Mapping[Call, Call]) -> Iterator[Violat
     is_whole = bool(history.rests) and all(rest.is_whole_history for rest in history.rests)
     for (_, space, key), messages in by_key.items():
         yield from _twice(space, key, messages, writes)
-        yield from _refused(space, key, messages, writes)
+        yield from _refused(space, key, messages, writes, history)
         if is_whole:
             yield from _replaced(space, key, messages, writes, seen)
     if is_whole:
@@ -50,13 +50,14 @@ def _is_taken_back(messages: list[Stored], number: int) -> bool:
     return number + 1 < len(messages) and not messages[number + 1].value
 
 
-def _refused(space: str, key: str, messages: list[Stored], writes: Writes) -> Iterator[Violation]:
+def _refused(space: str, key: str, messages: list[Stored], writes: Writes, history: History) -> Iterator[Violation]:
     for number, message in enumerate(messages):
         write = writes.get((space, key, message.value))
         if write is None or write.outcome not in ("refused", "unavailable"):
             continue
         passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
-        if not (passes and _is_taken_back(messages, number)):
+        is_over = _is_taken_back(messages, number) or (message is messages[-1] and _met_a_wipe(write, history))
+        if not (passes and is_over):
             what = f"{message.value} was stored at {message.sequence}, and refused with {write.code}"
             yield violation(Guarantee.REFUSED, what, [write])
 
@@ -92,3 +93,8 @@ def _missing(history: History) -> Iterator[Violation]:
 def _may_be_wiped(call: Call, history: History) -> bool:
     """Whether the operator removed the bucket before anybody can have looked at its history."""
     return any(wipe.ended > call.start for wipe in history.wipes)
+
+
+def _met_a_wipe(call: Call, history: History) -> bool:
+    """Whether the operator removed the bucket during a call: nobody has seen the last messages."""
+    return any(wipe.began < call.end and wipe.ended > call.start for wipe in history.wipes)
