@@ -33,6 +33,28 @@ def test_a_mixture_of_two_values_is_told(story):
     assert story.broken == {Guarantee.WHOLE}
 
 
+def test_a_value_that_nobody_has_written_is_told(story):
+    """Nothing of it is missed later: whoever reads takes it for what was remembered."""
+    story.create(0, 1, "a")
+    story.read(2, 3, "b")
+    assert story.broken == {Guarantee.WHOLE}
+
+
+def test_the_value_of_another_key_is_told(story):
+    """It was written, and not there."""
+    story.create(0, 1, "a")
+    story.create(0, 1, "b", key="other")
+    story.read(2, 3, "b")
+    assert story.broken == {Guarantee.WHOLE}
+
+
+def test_a_value_that_was_read_before_it_was_written_is_told(story):
+    """Nobody can know it yet."""
+    story.read(0, 1, "a")
+    story.create(2, 3, "a")
+    assert Guarantee.WHOLE in story.broken
+
+
 # -- kept -----------------------------------------------------------------------------------
 
 

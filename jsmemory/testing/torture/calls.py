@@ -61,6 +61,11 @@ class Call:
         """Whether nobody can tell what it has done: it said so, or said nothing that the contract knows."""
         return self.outcome in ("unknown", "foreign")
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it said that nothing was written."""
+        return self.outcome in ("refused", "unavailable")
+
     def __str__(self) -> str:
         key = f" {self.key}" if self.key else ""
         value = f" {self.value}" if self.value else ""

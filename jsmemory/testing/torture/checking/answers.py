@@ -1,4 +1,4 @@
-"""The guarantees that one call alone can break: the words of the contract, whole values, and what was refused."""
+"""The guarantees that one answer can break: the words of the contract, whole values, and what was refused."""
 
 import math
 from collections.abc import Iterator
@@ -12,10 +12,8 @@ from jsmemory.testing.torture.values import TORN
 
 def check_answers(history: History) -> Iterator[Violation]:
     """Look at each answer by itself, and at each value that was shown."""
-    refused = {
-        (call.space, call.key, call.value): call
-        for call in history.calls
-        if call.operation in ("create", "update") and call.outcome in ("refused", "unavailable")
+    writes = {
+        (call.space, call.key, call.value): call for call in history.calls if call.operation in ("create", "update")
     }
     for call in [*history.calls, *map(final_listing, history.rests)]:
         if call.outcome == "foreign" and call.code == TORN:
@@ -23,11 +21,15 @@ def check_answers(history: History) -> Iterator[Violation]:
         elif call.outcome == "foreign":
             yield violation(Guarantee.CONTRACT, f"a call ended with {call.code}", [call])
         elif call.operation in ("read", "list") and call.outcome == "ok":
-            for key, value in call.listed or ((call.key, call.value),):
-                write = refused.get((call.space, key, value))
-                if write is not None and not _may_have_stood(write, call):
+            shown = ((call.key, call.value),) if call.key else call.listed
+            for key, value in shown:
+                write = writes.get((call.space, key, value))
+                if write is not None and write.is_refused and not _may_have_stood(write, call):
                     what = f"{value} was shown, whose write was refused with {write.code}"
                     yield violation(Guarantee.REFUSED, what, [write, call], key=key)
+                elif call.key and (write is None or write.start >= call.end):
+                    what = f"{value} was read, which nobody had written under this key"
+                    yield violation(Guarantee.WHOLE, what, [*([write] if write else []), call])
 
 
 def _may_have_stood(write: Call, shown: Call) -> bool:

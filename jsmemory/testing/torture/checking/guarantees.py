@@ -13,7 +13,7 @@ class Guarantee(StrEnum):
     CONTRACT = "contract"
     """Every call ends with an answer or an error of the contract."""
     WHOLE = "whole"
-    """A reader sees one value, never a mixture."""
+    """A reader sees one value that was written under that key, never a mixture."""
     KEPT = "kept"
     """A write that returned is there, until one who has read it, a delete or the operator takes it away."""
     ONCE = "once"
@@ -45,7 +45,7 @@ class Guarantee(StrEnum):
 
 _PROMISES = {
     Guarantee.CONTRACT: "every call ends with an answer or an error of the contract",
-    Guarantee.WHOLE: "a reader sees one value, never a mixture",
+    Guarantee.WHOLE: "a reader sees one value that was written under that key, never a mixture",
     Guarantee.KEPT: "an acknowledged write stays until one who has read it, a delete or the operator takes it away",
     Guarantee.ONCE: "no write is applied twice",
     Guarantee.REFUSED: "what a refused write was to store is never seen",

@@ -56,7 +56,7 @@ def _of_look(step: Step, call: Call, calls: Sequence[Call], held: str, history: 
     key = calls[0].key
     shown = "nothing" if step.needs == "nothing" else step.which
     writers = [each for each in calls if each.value and each.value == step.which and each.is_write]
-    if any(each.outcome in ("refused", "unavailable") for each in writers):
+    if any(each.is_refused for each in writers):
         guarantee = Guarantee.REFUSED
     elif call.operation == "list":
         guarantee = Guarantee.LISTED

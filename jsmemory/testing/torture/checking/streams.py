@@ -53,7 +53,7 @@ def _is_taken_back(messages: list[Stored], number: int) -> bool:
 def _refused(space: str, key: str, messages: list[Stored], writes: Writes, history: History) -> Iterator[Violation]:
     for number, message in enumerate(messages):
         write = writes.get((space, key, message.value))
-        if write is None or write.outcome not in ("refused", "unavailable"):
+        if write is None or not write.is_refused:
             continue
         passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
         is_over = _is_taken_back(messages, number) or (message is messages[-1] and _met_a_wipe(write, history))
