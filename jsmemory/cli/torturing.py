@@ -20,6 +20,7 @@ from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
     from jsmemory.testing.torture import BackendName, Progressed, Report, Violation
+    from jsmemory.testing.torture.records import Set
 
 EXAMPLES: Final = (
     "jsmemory torture",
@@ -32,12 +33,15 @@ _BACKENDS: Final = ("jetstream", "file")
 _SHOWN: Final = 10
 _CRASHES: Final = "crashes"
 _CAMPAIGN: Final = "campaign"
+_TITLES: Final = {_CRASHES: "Killed at each point of a write", _CAMPAIGN: "The campaign"}
 
 
 @takes("backend", "as_json", why="It runs servers and directories of its own; see --backend, --replicas and --keep.")
 def torture(
     choice: Choice,
-    minutes: Annotated[float, typer.Option(min=0.05, max=1440, help="For how long; parts of one are taken.")] = 1.0,
+    minutes: Annotated[
+        float, typer.Option(min=0.05, max=1440, help="How long the campaign lasts; parts of one are taken.")
+    ] = 1.0,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a campaign's plan. Left out: by lot.")] = None,
     replicas: Annotated[int, typer.Option(help="1, on one server; or 3, on a cluster.")] = 3,
     workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes work at a time.")] = 4,
@@ -59,13 +63,14 @@ def torture(
     answers, and names each guarantee that none does.
 
     With --backend file the processes share a directory; and before that a process is killed
-    at each of more than a thousand points between two system calls of a write.
+    at each of more than a thousand points between two system calls of a write, which takes its
+    own half a minute.
 
     The servers and directories are its own, and are removed. It ends with code 1 if a guarantee
     was broken, and then leaves the records where it says.
     """
     if check is not None:
-        _tell({_CAMPAIGN: _examined(check)}, Counter(), choice)
+        _tell(_examined(check), None, choice)
         return
     if replicas not in (1, 3):
         raise UsageRefused("A campaign runs on 1 replica or on 3. Choose one of them: --replicas 3.")
@@ -75,7 +80,7 @@ def torture(
     records = _folder(keep)
     seed = secrets.randbelow(10**6) if seed is None else seed
     if not choice.as_json:
-        screen.talk(f"Torture of {backend} for {minutes:g} minutes, with --seed {seed}")
+        screen.talk(f"Torture of {backend} for {_minutes(minutes)}, with --seed {seed}")
     try:
         reports, points = _run(backend, records, minutes * 60, seed, 3 if replicas == 3 else 1, workers)
     except BaseException:
@@ -86,7 +91,7 @@ def torture(
     if keep is None and is_good:
         shutil.rmtree(records, ignore_errors=True)
     elif not choice.as_json:
-        screen.talk(f"The records are in {records}. Check them again with: jsmemory torture --check {records}/campaign")
+        screen.talk(f"The records are in {records}. Check them again with: jsmemory torture --check {records}")
     _tell(reports, points, choice)
 
 
@@ -103,11 +108,12 @@ def _folder(keep: Path | None) -> Path:
     return keep
 
 
-def _examined(folder: Path) -> "Report":
+def _examined(folder: Path) -> "dict[str, Report]":
+    """All that --keep has kept there; or what is in one of its folders."""
     from jsmemory.testing.torture import examine
 
-    inner = folder / _CAMPAIGN
-    return examine(inner if inner.is_dir() else folder)
+    parts = [name for name in (_CRASHES, _CAMPAIGN) if (folder / name).is_dir()]
+    return {name: examine(folder / name) for name in parts} or {_CAMPAIGN: examine(folder)}
 
 
 def _run(
@@ -147,15 +153,18 @@ def _progress(what: str, total: float | None) -> Iterator["Progressed"]:
 # -- Telling ------------------------------------------------------------------------------------
 
 
-def _tell(reports: "dict[str, Report]", points: Counter[str], choice: Choice) -> None:
+def _tell(reports: "dict[str, Report]", points: Counter[str] | None, choice: Choice) -> None:
     is_good = all(report.is_good for report in reports.values())
     if choice.as_json:
         document = {name: _document(report) for name, report in reports.items()}
-        screen.put_json({"good": is_good, "crash_points": points.total(), **document})
+        counted = {} if points is None else {"crash_points": points.total()}
+        screen.put_json({"good": is_good, **counted, **document})
     else:
         if points:
             screen.put(f"A process was killed at {points.total():,} points of a write.\n")
-        for report in reports.values():
+        for name, report in reports.items():
+            if len(reports) > 1:
+                screen.put(f"{_TITLES[name]}:\n")
             _draw(report)
     if not is_good:
         raise typer.Exit(ExitCode.REFUSED)
@@ -163,6 +172,7 @@ def _tell(reports: "dict[str, Report]", points: Counter[str], choice: Choice) ->
 
 def _document(report: "Report") -> dict[str, Any]:
     return {
+        "settings": None if report.settings is None else _settings(report.settings),
         "calls": report.calls,
         "outcomes": report.outcomes,
         "faults": {name: asdict(met) for name, met in report.faults.items()},
@@ -172,6 +182,16 @@ def _document(report: "Report") -> dict[str, Any]:
         "stored": report.stored,
         "undecided": list(report.checked.undecided),
         "violations": [_violation(each) for each in report.checked.violations],
+    }
+
+
+def _settings(settings: "Set") -> dict[str, Any]:
+    return {
+        "backend": settings.backend,
+        "replicas": settings.replicas,
+        "workers": settings.workers,
+        "minutes": settings.seconds / 60,
+        "seed": settings.seed,
     }
 
 
@@ -192,7 +212,8 @@ def _draw(report: "Report") -> None:
         rows = [(name, str(met.count), f"{met.longest_gap:.1f}") for name, met in report.faults.items()]
         screen.draw(_table(("fault", "times", "longest without a write, s"), rows))
     lost = report.lost
-    lines = [f"{report.calls:,} calls, held against {report.stored:,} messages of the stream."]
+    against = f", held against {report.stored:,} messages of the stream" if report.stored else ""
+    lines = [f"{report.calls:,} calls{against}."]
     if lost.count:
         lines.append(
             f"{lost.count:,} writes lost their acknowledgement: {lost.landed:,} were found to have landed, "
@@ -204,11 +225,15 @@ def _draw(report: "Report") -> None:
     if report.checked.undecided:
         lines.append(f"Not decided, for too many orders: {', '.join(report.checked.undecided)}.")
     violations = report.checked.violations
-    lines.append(f"{len(violations):,} guarantees were broken." if violations else "Every guarantee was kept.")
+    lines.append(f"Guarantees broken: {len(violations):,}." if violations else "Every guarantee was kept.")
     lines += [str(each) for each in violations[:_SHOWN]]
     if len(violations) > _SHOWN:
         lines.append(f"and {len(violations) - _SHOWN:,} more; see all with --json.")
     screen.put("\n".join(map(screen.harmless, lines)) + "\n")
+
+
+def _minutes(number: float) -> str:
+    return f"{number:g} minute" if number == 1 else f"{number:g} minutes"
 
 
 def _outcome_rows(report: "Report") -> list[tuple[str, str, str]]:

@@ -22,6 +22,13 @@ def test_a_campaign_reports_what_it_did_and_can_be_checked_again(shell: Any, tmp
     assert told["campaign"]["violations"] == []
     assert told["campaign"]["calls"] > 1000
     assert told["campaign"]["lost_acknowledgements"]["settled"] == 1.0
+    assert told["campaign"]["settings"] == {
+        "backend": "jetstream",
+        "replicas": 1,
+        "workers": 4,
+        "minutes": 0.05,
+        "seed": 3,
+    }
 
     again = shell("torture", "--check", "kept")
     assert again.code == 0
@@ -46,6 +53,21 @@ def test_a_broken_guarantee_is_named_with_its_history_and_ends_with_1(shell: Any
     assert violation["guarantee"] == "kept"
     assert violation["key"] == "k"
     assert len(violation["history"]) == 2
+
+
+def test_all_that_was_kept_is_checked_again(shell: Any) -> None:
+    """A process that was killed at a point of a write is as much a proof as the campaign after it."""
+    for name in ("crashes", "campaign"):
+        (shell.folder / "records" / name).mkdir(parents=True)
+        recorder = Recorder(shell.folder / "records" / name, "w0")
+        recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"))
+        recorder.write(Ended("w0", 1, 2.0, "ok"))
+        recorder.write(Rested("few", 3.0, {"k": "w0.1.40"} if name == "campaign" else {}))
+        recorder.close()
+    ran = shell("torture", "--check", "records", "--json")
+    assert ran.code == 1
+    assert [len(ran.json[name]["violations"]) for name in ("crashes", "campaign")] == [1, 0]
+    assert shell("torture", "--check", "records/campaign").code == 0
 
 
 @pytest.mark.parametrize(

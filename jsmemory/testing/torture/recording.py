@@ -65,7 +65,7 @@ def load(folder: Path) -> list[Record]:
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
-        raise InvalidOptionsError("records", "are not in that folder", "Name one that --keep has filled.")
+        raise InvalidOptionsError("records", f"names a folder without any, {folder}", "Name one that --keep has filled.")
     return [record for file in files for record in _records(file)]
 
 
