@@ -16,7 +16,7 @@ from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice, takes
 
 if TYPE_CHECKING:
-    from jsmemory.testing.scaling import Figures, Plan, Predicted
+    from jsmemory.testing.scaling import Demand, Figures, Plan, Predicted
 
 EXAMPLES: Final = (
     "jsmemory bench --throughput --scale --replicas 3 --durable --json >measured.json",
@@ -33,25 +33,38 @@ def plan(
     measured: Annotated[
         Path, typer.Option(metavar="FILE", help="What jsmemory bench --throughput --scale --json says.")
     ],
-    workers: Annotated[int, typer.Option(min=1, max=10**9, help="How many, each with a prefix of its own.")] = 1000,
+    workers: Annotated[
+        int, typer.Option(min=1, max=10**9, help="How many, each with a prefix; agents that share one are one worker.")
+    ] = 1000,
     writes_per_second: Annotated[float, typer.Option(min=0, max=1e9, help="Of all workers together.")] = 100.0,
     reads_per_second: Annotated[
-        float | None, typer.Option(min=0, max=1e9, help="Of all together. Left out: twice the writes.")
+        float | None,
+        typer.Option(
+            min=0, max=1e9, help="Of all together, listings of live views among them. Left out: twice the writes."
+        ),
     ] = None,
     listings_per_second: Annotated[
-        float, typer.Option(min=0, max=1e6, help="Of all together; a run begins with one.")
+        float,
+        typer.Option(min=0, max=1e6, help="Of all together, save those of live views; a run begins with one."),
     ] = 1.0,
-    views: Annotated[int, typer.Option(min=0, max=10**9, help="Live views that are open at once.")] = 0,
+    views: Annotated[
+        int, typer.Option(min=0, max=10**9, help="Live views that are open at once, each of one prefix.")
+    ] = 0,
     entries: Annotated[int, typer.Option(min=1, max=MAX_ENTRIES, help="Of each worker.")] = 1000,
-    size: Annotated[int, typer.Option(min=1, max=MAX_CONTENT_BYTES, help="Bytes of a content, on average.")] = 4096,
+    size: Annotated[
+        int | None,
+        typer.Option(min=1, max=MAX_CONTENT_BYTES, help="Bytes of a content, on average. Left out: as was measured."),
+    ] = None,
 ) -> None:
     """
     Work out how many buckets carry a fleet, how they fare, and what one bucket more costs.
 
     The figures are those of one bucket on the servers and the machine that were measured; the
     plan takes it that every bucket has servers like these for itself. What is taken for granted
-    besides is written in ops/scaling.md. At the end what was measured under chance load stands
-    beside what is worked out for it: so far the plan is to be believed.
+    besides is written in ops/scaling.md of the repository, which an installed package lacks: the
+    work of listings, and of telling live views of writes, is in no figure. At the end what was
+    measured under chance load stands beside what is worked out for it: so far the plan is to be
+    believed.
     """
     from jsmemory.testing.scaling import Demand, Figures, plan_for, predict_arrivals
 
@@ -66,9 +79,13 @@ def plan(
         listings_per_second=listings_per_second,
         views=views,
         entries=entries,
-        size=size,
+        size=figures.size if size is None else size,
     )
-    planned, checked = plan_for(demand, figures), predict_arrivals(figures)
+    try:
+        planned, checked = plan_for(demand, figures), predict_arrivals(figures)
+    except InvalidOptionsError as error:
+        raise UsageRefused(f"--{error.option} {error.problem}. {error.remedy}") from None
+    remarks = list(_remarks(demand, figures))
     if choice.as_json:
         screen.put_json(
             {
@@ -76,11 +93,14 @@ def plan(
                 "figures": asdict(figures),
                 "plan": _finite(asdict(planned)),
                 "checked": [_finite(asdict(each)) for each in checked],
+                "remarks": remarks,
             }
         )
     else:
-        screen.draw(_table(_lines(figures, planned)))
+        screen.draw(_table(_lines(demand, figures, planned)))
         screen.draw(_check(checked))
+        for remark in remarks:
+            screen.talk(remark)
 
 
 def _document(file: Path) -> dict[str, Any]:
@@ -104,15 +124,28 @@ def _finite(numbers: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lines(figures: "Figures", planned: "Plan") -> "Iterator[tuple[str, str]]":
+def _remarks(demand: "Demand", figures: "Figures") -> "Iterator[str]":
+    if demand.size != figures.size:
+        yield (
+            f"The rates are those of contents of {figures.size:,} bytes, and not of {demand.size:,}: only the bytes "
+            f"are counted with that. Measure it: jsmemory bench --throughput --scale --size {demand.size} --json"
+        )
+
+
+def _lines(demand: "Demand", figures: "Figures", planned: "Plan") -> "Iterator[tuple[str, str]]":
     yield (
         "one bucket was measured to take",
         f"{figures.writes_per_second:,.0f} writes or {figures.reads_per_second:,.0f} reads a second",
     )
+    yield "with contents of", f"{figures.size:,} bytes"
     yield "a write, a read, where nothing else goes on", f"{figures.write_ms:.2f} ms, {figures.read_ms:.2f} ms"
-    yield "one bucket would be busy", f"{planned.utilisation_of_one:.0%} of the time"
+    yield "one bucket would be busy with reads and writes", f"{planned.utilisation_of_one:.0%} of the time"
+    yield (
+        "work of listings beside that, counted nowhere",
+        f"{planned.listing_work_s:,.2f} s in a second: {demand.listings_per_second:,g} of {figures.list_ms:.2f} ms",
+    )
     yield "buckets for reads and writes", f"{planned.buckets_for_load:,}"
-    yield "buckets for listings and views", f"{planned.buckets_for_consumers:,}"
+    yield "buckets for consumers of listings and views", f"{planned.buckets_for_consumers:,}"
     yield "buckets for bytes", f"{planned.buckets_for_bytes:,}"
     yield "buckets", f"{planned.buckets:,}"
     yield "workers of this kind that one bucket carries", f"{planned.workers_of_a_bucket:,}"
@@ -120,7 +153,7 @@ def _lines(figures: "Figures", planned: "Plan") -> "Iterator[tuple[str, str]]":
     yield "a write then, a read", f"{planned.write_ms:.2f} ms, {planned.read_ms:.2f} ms"
     yield "consumers of a bucket at once", f"{planned.consumers:,.1f}"
     yield "each of its nodes keeps", f"{planned.bytes_of_a_node / 1e9:,.1f} GB"
-    yield "processors of the workers", f"{planned.worker_processors:.2f}"
+    yield "processors of the workers for reads and writes", f"{planned.worker_processors:.2f}"
     move = planned.move
     yield "one bucket more moves", f"{move.prefixes:,} prefixes, {move.entries:,} entries, {move.bytes / 1e9:,.1f} GB"
     yield "which takes", f"{move.seconds / 60:,.0f} min at {move.entries_per_second:,.0f} entries a second"

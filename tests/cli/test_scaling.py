@@ -22,6 +22,36 @@ def test_a_plan_is_made_of_measured_figures(shell: Any) -> None:
     assert f"{planned['checked'][0]['measured_ms']:.1f}" in shown
 
 
+def test_rates_of_another_size_are_told(shell: Any) -> None:
+    """Whoever plans for contents of 64 KiB by what 4 KiB took buys half of the servers."""
+    asked = ("scaling", "--measured", str(MEASURED))
+    as_measured = shell(*asked)
+    assert (as_measured.err, as_measured.out.count(b"4,096 bytes")) == ("", 1)
+    assert shell(*asked, "--json").json["remarks"] == []
+    larger = shell(*asked, "--size", "65536")
+    assert "bench --throughput --scale --size 65536" in larger.err
+    assert shell(*asked, "--size", "65536", "--json").json["remarks"] == [larger.err.strip()]
+
+
+def test_listings_are_shown_though_nobody_is_busy_with_them(shell: Any) -> None:
+    """A thousand listings a second are not as cheap as one, whatever the share of the leader's time."""
+    shown = [
+        shell("scaling", "--measured", str(MEASURED), "--listings-per-second", listings).out.decode()
+        for listings in ("1", "1000")
+    ]
+    first, second = (next(line for line in each.splitlines() if "work of listings" in line) for each in shown)
+    assert first != second
+    assert "1,000 of" in second
+
+
+def test_one_prefix_is_not_spread(shell: Any) -> None:
+    """A dozen buckets for one worker would be made, and eleven of them stay empty."""
+    refused = shell("scaling", "--measured", str(MEASURED), "--workers", "1", "--writes-per-second", "20000")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, b"", 1)
+    assert "--workers" in refused.err
+    assert "several prefixes" in refused.err
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [(None, 2), ("", 2), ("[]", 2), ("{", 2), ("[" * 100_000, 2), ('{"throughput": []}', 5), ("{}", 5)],

@@ -18,6 +18,7 @@ from jsmemory.testing.scaling import (
 
 FIGURES = Figures(
     replicas=3,
+    size=4096,
     read_ms=0.5,
     write_ms=2.0,
     reads_per_second=20_000.0,
@@ -63,6 +64,7 @@ def measured() -> dict[str, Any]:
             ],
         },
         "replicas": 3,
+        "size": 2048,
     }
 
 
@@ -82,13 +84,13 @@ def test_who_is_asked_for_more_than_there_can_be_never_answers() -> None:
 def test_what_is_needed_is_taken_out_of_what_was_measured() -> None:
     """A figure of another line is a plan for another cluster."""
     figures = Figures.of(measured())
-    assert (figures.replicas, figures.read_ms, figures.write_ms) == (3, 0.5, 2.0)
+    assert (figures.replicas, figures.size, figures.read_ms, figures.write_ms) == (3, 2048, 0.5, 2.0)
     assert (figures.reads_per_second, figures.writes_per_second) == (20_000, 5000)
     assert (figures.worker_us, figures.list_ms, figures.overhead_bytes) == (57.0, 50.0, 304.0)
     assert figures.arrivals == [(2500.0, 2400.0, 2.5)]
 
 
-@pytest.mark.parametrize("lacking", ["throughput", "arrivals", "scale", "replicas"])
+@pytest.mark.parametrize("lacking", ["throughput", "arrivals", "scale", "replicas", "size"])
 def test_a_measurement_that_lacks_something_is_refused(lacking: str) -> None:
     """The plain benchmark measures other things, and its output looks much the same."""
     document = measured()
@@ -117,11 +119,25 @@ def test_load_consumers_and_bytes_each_ask_for_buckets() -> None:
     listing = plan_for(Demand(workers=1, writes_per_second=0, reads_per_second=0, listings_per_second=9000), FIGURES)
     # 9,000 listings of 50 ms are 450 at once, and 100 views more than the half of 1,000.
     assert (listing.buckets_for_consumers, listing.consumers) == (1, 450)
-    viewed = Demand(workers=1, writes_per_second=0, reads_per_second=0, listings_per_second=9000, views=100)
+    assert listing.listing_work_s == pytest.approx(450)
+    viewed = Demand(workers=2, writes_per_second=0, reads_per_second=0, listings_per_second=9000, views=100)
     assert plan_for(viewed, FIGURES).buckets == 2
     # 5,304 bytes of 1,000 entries of 30,000 workers: 159 GB, of the 112.5 that a node copies in time.
     full = Demand(workers=30_000, writes_per_second=0, reads_per_second=0, size=5000)
     assert (plan_for(full, FIGURES).buckets_for_bytes, plan_for(full, FIGURES).bytes_of_a_node) == (2, 79_560_000_000)
+
+
+def test_a_prefix_lies_in_one_bucket() -> None:
+    """A bucket for a part of a prefix is one that nobody can use."""
+    # Each keeps six tenths of a bucket busy: two of three in one bucket would be too many.
+    three = plan_for(Demand(workers=3, writes_per_second=5400, reads_per_second=0), FIGURES)
+    assert (three.workers_of_a_bucket, three.buckets_for_load, three.buckets) == (1, 3, 3)
+    for too_much in (
+        Demand(workers=1, writes_per_second=20_000, reads_per_second=0),
+        Demand(workers=1, writes_per_second=0, reads_per_second=0, views=600),
+    ):
+        with pytest.raises(InvalidOptionsError, match="one worker asks for more than a bucket carries"):
+            plan_for(too_much, FIGURES)
 
 
 def test_a_move_takes_what_a_copy_takes_and_leaves_the_others_room() -> None:

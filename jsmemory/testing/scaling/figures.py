@@ -46,6 +46,7 @@ class _Document(msgspec.Struct, frozen=True):
     arrivals: list[_Arrivals]
     scale: _Scale
     replicas: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Figures:
 
     Attributes:
         replicas: How many servers held it.
+        size: Bytes of a content that was read or written: the rates are those of this size.
         read_ms: Milliseconds of a read where nothing else goes on.
         write_ms: The same of a write that comes by chance, and so asks first whether the bucket is the same.
         reads_per_second: As many as were done at once.
@@ -67,6 +69,7 @@ class Figures:
     """
 
     replicas: int
+    size: int
     read_ms: float
     write_ms: float
     reads_per_second: float
@@ -90,6 +93,7 @@ class Figures:
             few, *arrivals, too_many = sorted(read.arrivals, key=lambda arrivals: arrivals.offered_per_second)
             return cls(
                 read.replicas,
+                read.size,
                 _alone(read.throughput, "reads").mean_ms,
                 few.mean_ms,
                 max(load.per_second for load in read.throughput if load.mix == "reads"),

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from jsmemory.errors import InvalidOptionsError
 from jsmemory.moving.crew import AT_ONCE
 from jsmemory.testing.measuring.comparing import MUST_REACH
 from jsmemory.testing.scaling.figures import Figures
@@ -26,7 +27,7 @@ NETWORK_BYTES_PER_S: Final = 125_000_000
 
 CATCH_UP_S: Final = 900.0
 """
-For how long a node that lost its disk may copy a bucket from the others; as long only two of
+For how long a node that lost its disk may copy a bucket from the others; until then only two of
 three have it.
 """
 
@@ -40,13 +41,13 @@ class Demand:
     What a fleet asks for.
 
     Attributes:
-        workers: Each has a prefix of its own.
+        workers: Each has a prefix of its own; agents that share one are one worker.
         writes_per_second: Of all together: creates, updates and deletes.
-        reads_per_second: Of all together.
-        listings_per_second: Of all together; a run begins with one.
-        views: Live views that are open at once, one a process.
+        reads_per_second: Of all together; a listing of a live view is one request, and so counts as a read.
+        listings_per_second: Of all together, save those of live views; a run begins with one.
+        views: Live views that are open at once, each of one prefix.
         entries: Of each worker.
-        size: Bytes of a content, on average.
+        size: Bytes of a content, on average; the rates stay those of the size that was measured.
     """
 
     workers: int
@@ -84,9 +85,11 @@ class Plan:
     How many buckets, each on servers like those that were measured, and how they fare.
 
     Attributes:
-        utilisation_of_one: Of the leader, if there were one bucket.
+        utilisation_of_one: Of the leader with reads and writes, if there were one bucket.
+        listing_work_s: Seconds that the listings of a second take where nothing else goes on, of servers
+            and workers together. They are no part of the utilisation.
         buckets_for_load: How many the reads and writes need.
-        buckets_for_consumers: How many the listings and views need.
+        buckets_for_consumers: How many the consumers of listings and views need.
         buckets_for_bytes: How many the bytes need.
         buckets: The largest of the three.
         workers_of_a_bucket: How many workers of this kind one bucket carries at most.
@@ -95,11 +98,12 @@ class Plan:
         write_ms: The same of a write.
         consumers: Of a bucket, at once.
         bytes_of_a_node: What each server of a bucket keeps.
-        worker_processors: Processors that the workers' side of it all takes.
+        worker_processors: Processors that the workers' side of reads and writes takes.
         move: To one bucket more.
     """
 
     utilisation_of_one: float
+    listing_work_s: float
     buckets_for_load: int
     buckets_for_consumers: int
     buckets_for_bytes: int
@@ -115,11 +119,17 @@ class Plan:
 
 
 def plan_for(demand: Demand, figures: Figures) -> Plan:
-    """Work out a plan; prefixes are taken to be spread evenly over the buckets."""
+    """
+    Work out a plan; prefixes are taken to be spread evenly over the buckets.
+
+    Raises:
+        InvalidOptionsError: one worker asks for more than one bucket carries.
+    """
     read_s, write_s = 1 / figures.reads_per_second, 1 / figures.writes_per_second
     busy = demand.reads_per_second * read_s + demand.writes_per_second * write_s
     # Little's law: as many are there at once as come in a second, times how long each stays.
-    consumers = demand.listings_per_second * figures.list_ms / 1000 + demand.views
+    listing_work_s = demand.listings_per_second * figures.list_ms / 1000
+    consumers = listing_work_s + demand.views
     entry_bytes = demand.size + figures.overhead_bytes
     stored = demand.workers * demand.entries * entry_bytes
     shares = (
@@ -127,16 +137,27 @@ def plan_for(demand: Demand, figures: Figures) -> Plan:
         consumers / (CONSUMERS_OF_A_STREAM * _CONSUMERS_AT_MOST),
         stored / (NETWORK_BYTES_PER_S * CATCH_UP_S),
     )
-    needed = [max(1, math.ceil(share)) for share in shares]
+    workers_of_a_bucket = math.floor(demand.workers / max(shares))
+    if not workers_of_a_bucket:
+        raise InvalidOptionsError(
+            "workers",
+            "is too low: one worker asks for more than a bucket carries, and its prefix cannot be spread over several",
+            "Give it several prefixes, and count each as a worker; or ask for less of each.",
+        )
+    # A prefix lies in one bucket as a whole.
+    needed = [
+        math.ceil(demand.workers / max(1, math.floor(demand.workers / share))) if share else 1 for share in shares
+    ]
     buckets = max(needed)
     utilisation = busy / buckets
     return Plan(
         utilisation_of_one=busy,
+        listing_work_s=listing_work_s,
         buckets_for_load=needed[0],
         buckets_for_consumers=needed[1],
         buckets_for_bytes=needed[2],
         buckets=buckets,
-        workers_of_a_bucket=math.floor(demand.workers / max(shares)),
+        workers_of_a_bucket=workers_of_a_bucket,
         utilisation=utilisation,
         read_ms=mean_ms(figures.read_ms, utilisation),
         write_ms=mean_ms(figures.write_ms, utilisation),
