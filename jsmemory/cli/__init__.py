@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 _MISSING: Final = "The command line is not installed. Install it with: pip install 'jsmemory[cli]'"
 _SETUP: Final = 5
+_INTERRUPTED: Final = 130
 
 
 def main() -> NoReturn:
@@ -21,14 +22,19 @@ def main() -> NoReturn:
         import typer  # noqa: F401
 
         from jsmemory.cli.running import run
+        from jsmemory.cli.waiting import ignore_further_stops
+
+        code = run(sys.argv[1:])
+        # Python has threads to end, and would complain of being interrupted in it.
+        ignore_further_stops()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
         _say_that_it_is_missing()
         sys.exit(_SETUP)
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(code)
 
 
 def _say_that_it_is_missing() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO
 from jsmemory import JsMemoryError
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, Refused, code_of
-from jsmemory.cli.waiting import CutShort, Terminated
+from jsmemory.cli.waiting import CutShort, Terminated, ignore_further_stops
 
 PROGRAM: Final = "jsmemory"
 _TRACEBACK_VARIABLE: Final = "JSMEMORY_TRACEBACK"
@@ -109,6 +109,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _report_stop(code: str, message: str, *, as_json: bool) -> None:
+    ignore_further_stops()
     # Whoever was told to stop does not wait for a reader who hangs.
     if not as_json or screen.takes_more():
         _report(code, message, as_json=as_json)

@@ -65,11 +65,13 @@ class Shell:
         )
         return Ran(ended.returncode, ended.stdout, ended.stderr.decode())
 
-    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    ) -> "subprocess.Popen[bytes]":
         """Run a command, and do not wait for it."""
         return subprocess.Popen(
             [*COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=self.folder,

@@ -183,6 +183,24 @@ def test_an_outage_is_noted_and_what_it_hid_is_told(shell: Any, fresh_server: Na
         assert watch.note() == "Following again."
 
 
+@pytest.mark.parametrize("apart_s", [0.0, 0.002, 0.01, 0.05, 1.1])
+@pytest.mark.parametrize("command", ["watch", "run"])
+def test_a_second_ctrl_c_is_no_failure(shell: Any, command: str, apart_s: float) -> None:
+    """`timeout -s INT` stops a process and its group, and people press twice: neither is to see a traceback."""
+    Place(shell.folder).write("old", "was there")
+    into, held_open = os.pipe()
+    process = shell.start(command, *(("--run-id", "night") if command == "run" else ()), stdin=into)
+    with process:
+        assert process.stdout.readline()
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(apart_s)
+        said = process.stderr.read().decode().splitlines()
+        assert (process.wait(LONGEST_S), len(said)) == (130, 1), said
+    os.close(into)
+    os.close(held_open)
+
+
 def test_what_would_move_the_cursor_is_shown_and_not_obeyed(shell: Any, place: Place) -> None:
     """A note is a stranger's text, on the terminal of whoever watches."""
     place.write("evil", "clear \x9b2J the screen \u202e")
