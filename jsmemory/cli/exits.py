@@ -3,7 +3,15 @@
 from enum import IntEnum
 from typing import Final
 
-from jsmemory import BackendError, JsMemoryError, OutcomeUnknownError, RequestError, SetupError
+from jsmemory import (
+    BackendError,
+    JournalCorruptError,
+    JsMemoryError,
+    OutcomeUnknownError,
+    RequestError,
+    SetupError,
+    TooManyEntriesError,
+)
 
 
 class ExitCode(IntEnum):
@@ -89,7 +97,8 @@ def in_words_of_the_command_line(error: JsMemoryError, message: str) -> Refused:
 def code_of(error: JsMemoryError) -> ExitCode:
     """The exit code of an error of the contract: one for each reaction that it calls for."""
     match error:
-        case RequestError():
+        case RequestError() | TooManyEntriesError() | JournalCorruptError():
+            # The last two are the world's fault; but it did answer, and the same command will meet the same again.
             return ExitCode.REFUSED
         case OutcomeUnknownError():
             return ExitCode.OUTCOME_UNKNOWN

@@ -101,6 +101,16 @@ def test_a_run_is_suspended_at_the_end_of_its_input_where_that_is_asked_for(
     assert drive(options=("--resume", "--suspend"))[0]["resumed"] is True
 
 
+def test_a_journal_that_no_run_has_written_is_a_refusal(shell: Any) -> None:
+    """A script that tries again after "the backend did not answer" would do so for ever."""
+    run = ("run", "--run-id", "night", "--journal", "./runs")
+    assert shell(*run, "--suspend", stdin=b"").code == 0
+    (kept,) = (shell.folder / "runs").rglob("night*")
+    kept.write_bytes(b'{"no": "record"}\n' + kept.read_bytes())
+    refused = shell(*run, "--resume", "--json", stdin=b"")
+    assert (refused.code, refused.json["error"]["code"]) == (1, "journal_corrupt")
+
+
 def test_a_new_conversation_has_read_nothing(drive: Drive) -> None:
     _, _, rotated, refused, read, written = drive(WRITE, {"command": "rotate"}, OVERWRITE, READ, OVERWRITE)
     assert rotated == {"command": "rotate", "done": True}

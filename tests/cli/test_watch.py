@@ -201,6 +201,16 @@ def test_a_second_ctrl_c_is_no_failure(shell: Any, command: str, apart_s: float)
     os.close(held_open)
 
 
+def test_more_than_a_view_keeps_is_a_refusal(shell: Any) -> None:
+    """A script that tries again after "the backend did not answer" would do so for ever."""
+    for number in range(3):
+        Place(shell.folder).write(f"n{number}", "x")
+    small = "from jsmemory.live import picture; picture.MAX_KNOWN = 2; from jsmemory.cli import main; main()"
+    refused = shell("watch", "--json", command=(sys.executable, "-c", small))
+    assert (refused.code, refused.json["error"]["code"]) == (1, "too_many_entries")
+    assert refused.json["error"]["retryable"] is False
+
+
 def test_what_would_move_the_cursor_is_shown_and_not_obeyed(shell: Any, place: Place) -> None:
     """A note is a stranger's text, on the terminal of whoever watches."""
     place.write("evil", "clear \x9b2J the screen \u202e")
