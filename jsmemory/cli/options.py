@@ -27,7 +27,7 @@ class Choice:
         bucket: A JetStream bucket.
         prefix: The namespace in the bucket or the directory; ``""`` for all of it.
         identity: Who remembers.
-        directory: Of the file backend.
+        directory: Of the file backend; a prefix is a folder in it.
         config: A configuration file.
         context: A NATS context.
         server: NATS URLs, with commas between.
@@ -84,7 +84,11 @@ _SHARED: Final[dict[str, Callable[[bool], Any]]] = {
     "identity": _option(
         "--identity", "-i", kind=str | None, words=f"Who remembers; else {IDENTITY_VARIABLE}, else {DEFAULT_IDENTITY}."
     ),
-    "directory": _option("--directory", kind=Path | None, words="Where files are kept; chooses that backend."),
+    "directory": _option(
+        "--directory",
+        kind=Path | None,
+        words="Where files are kept, in a folder for each prefix; chooses that backend.",
+    ),
     "config": _option("--config", kind=Path | None, words="A configuration; else ./jsmemory.yaml, if it is there."),
     "context": _option("--context", kind=str | None, words="A NATS context, as the nats command line keeps them."),
     "server": _option("--server", "-s", kind=str | None, words="NATS URLs, with commas between.", metavar="URL"),

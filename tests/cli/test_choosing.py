@@ -134,6 +134,18 @@ def test_a_file_in_the_place_of_the_directory_is_no_empty_memory(shell: Any, arg
     assert "directory" in refused.err
 
 
+def test_the_help_says_that_a_prefix_is_a_folder_in_the_directory(shell: Any) -> None:
+    """Who opens the same directory from Python, which adds none, would find it empty."""
+    shell("write", "k", "-d", "x", "--directory", "days")
+    shell("write", "k", "-d", "x", "--directory", "days", "--prefix", "")
+    assert sorted(str(each.relative_to(shell.folder)) for each in shell.folder.rglob("k.md")) == [
+        "days/default/k.md",
+        "days/k.md",
+    ]
+    words = " ".join(shell("list", "--help", environment={"COLUMNS": "200"}).out.decode().split())
+    assert "Where files are kept, in a folder for each prefix; chooses that backend." in words
+
+
 def test_a_directory_that_is_named_and_not_there_is_told_also_to_a_script(shell: Any) -> None:
     """A letter too many in a nightly script shows in its log, and nowhere else."""
     looked = shell("--directory", "memry", "list")
