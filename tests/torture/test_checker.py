@@ -469,6 +469,23 @@ def test_full_is_said_only_of_a_store_that_can_be(small):
     assert small.broken == {Guarantee.ROOM}
 
 
+def test_a_key_that_was_found_free_long_before_its_refusal_was_heard_may_be_taken_since(small):
+    """The innocent neighbour: a refusal says nothing of the moment in which it arrives."""
+    small.create(0, 0.1, "v0", key="k0")
+    small.create(0, 0.1, "v1", key="k1")
+    small.create(0.5, 10, "x", code="store_full", run="other")
+    small.delete(2, 3, key="k1")
+    small.create(4, 5, "a")
+    small.create(11, 12, "y", key="k1", code="store_full")
+    small.end(k0="v0", k="a")
+    assert small.broken == set()
+    small.records.pop()
+    small.delete(13, 14)
+    small.create(15, 16, "z", key="k1", code="store_full")
+    small.end(k0="v0")
+    assert small.broken == {Guarantee.ROOM}
+
+
 # -- listed -----------------------------------------------------------------------------------------
 
 

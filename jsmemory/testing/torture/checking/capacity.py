@@ -91,12 +91,18 @@ class _Presence:
 
 def _absences(calls: list[Call], wipes: Sequence[Wiped]) -> list[tuple[float, float]]:
     """The spans in which a key held nothing for certain: after it was found so, and before any create can be later."""
-    creates = [(call.start, _latest(call)) for call in calls if call.operation == "create" and call.code != EXISTS]
-    spans = [(-math.inf, min((start for start, _ in creates), default=math.inf))]
-    found = [(call.start, call.end) for call in calls if call.operation == "delete" and call.outcome == "ok"]
-    found += [(call.end, call.end) for call in calls if call.code == FULL]
-    for since, until in [*found, *((wipe.began, wipe.ended) for wipe in wipes)]:
-        later = (start for start, latest in creates if latest > since)
+    creates = [call for call in calls if call.operation == "create" and call.code != EXISTS]
+    spans = [(-math.inf, min((create.start for create in creates), default=math.inf))]
+    found: list[tuple[float, float, Call | None]] = [(wipe.began, wipe.ended, None) for wipe in wipes]
+    # Each has found nothing at some moment, which may be long before it returned.
+    found += [
+        (call.start, call.end, call)
+        for call in calls
+        if (call.operation == "delete" and call.outcome == "ok") or call.code == FULL
+    ]
+    for since, until, by in found:
+        # What was refused as one too many is not there when it has been.
+        later = (create.start for create in creates if create is not by and _latest(create) > since)
         spans.append((until, min(later, default=math.inf)))
     return [(gone, come) for gone, come in spans if gone < come]
 
