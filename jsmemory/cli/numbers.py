@@ -1,4 +1,4 @@
-"""Numbers with commas between, as an option takes them."""
+"""Numbers, as an option takes them with commas between, and as they are told."""
 
 from jsmemory.cli.exits import UsageRefused
 
@@ -22,3 +22,8 @@ def numbers_in(text: str, flag: str, *, highest: int) -> tuple[int, ...]:
     if not numbers or numbers[0] < 1 or numbers[-1] > highest:
         raise UsageRefused(f"{flag} takes whole numbers of 1 to {highest:,} with commas between, and not {text}.")
     return tuple(numbers)
+
+
+def counted(number: int, one: str) -> str:
+    """A number of things in words: ``1 run``, ``1,024 runs``."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"

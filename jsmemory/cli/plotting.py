@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jsmemory.cli.exits import SetupRefused, UsageRefused
+from jsmemory.cli.numbers import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +91,8 @@ def _draw_loads(axes: "Axes", document: Mapping[str, Any]) -> None:
 
 def _load(each: Mapping[str, Any]) -> str:
     processes = each["processes"]
-    return f"{each['runs']} runs" if processes == 1 else f"{processes} processes\nof {each['runs']} runs"
+    runs = counted(each["runs"], "run")
+    return runs if processes == 1 else f"{processes} processes\nof {runs}"
 
 
 def _draw_growth(axes: "Axes", document: Mapping[str, Any]) -> None:

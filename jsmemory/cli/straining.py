@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import jsmemory
@@ -13,20 +12,13 @@ from jsmemory.cli.exits import UsageRefused
 from jsmemory.cli.growing import draw_growth, measure_growth
 from jsmemory.cli.loading import draw_loads, measure_loads
 from jsmemory.cli.options import Choice
+from jsmemory.cli.tuning import Replicas
 
 if TYPE_CHECKING:
     from jsmemory.testing.measuring import Report
 
 _BUCKET: Final = "bench"
 _PLACES: Final = ("bucket", "prefix", "directory", "config", "context", "server")
-
-
-class Replicas(StrEnum):
-    """How many servers hold a bucket."""
-
-    ONE = "1"
-    THREE = "3"
-    FIVE = "5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

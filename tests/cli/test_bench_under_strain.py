@@ -13,7 +13,7 @@ from jsmemory.testing.measuring.throughput import Load, measure_throughput
 from jsmemory.testing.servers import NatsServer
 
 SMALL = (
-    *("bench", "--throughput", "--runs", "1,3", "--processes", "2", "--seconds", "0.3"),
+    *("bench", "--throughput", "--runs", "1,3", "--processes", "1,2", "--seconds", "0.3"),
     *("--scale", "--sizes", "40,120", "--rounds", "10"),
 )
 
@@ -22,8 +22,9 @@ def test_loads_and_sizes_are_measured_and_drawn(shell: Any) -> None:
     """Whoever plans a fleet needs every load and every size, on a machine where nothing is set up."""
     measured = shell(*SMALL, "--json", "--plot", "drawn.svg").json
     loads = [(each["runs"], each["processes"], each["mix"]) for each in measured["throughput"]]
+    # One process of 64 runs is among the processes, though not among the runs.
     assert loads == [
-        *((1, 1, "mixed"), (3, 1, "mixed"), (64, 2, "mixed")),
+        *((1, 1, "mixed"), (3, 1, "mixed"), (64, 1, "mixed"), (64, 2, "mixed")),
         *((1, 1, "reads"), (1, 1, "writes"), (64, 2, "reads"), (64, 2, "writes")),
     ]
     for each in measured["throughput"]:
@@ -49,18 +50,34 @@ def test_what_is_less_than_it_must_be_is_marked(capsys: pytest.CaptureFixture[st
     """Who looks for oneself reads no JSON, and must not look for the one bad figure among fifty."""
     load = {"runs": 64, "processes": 1, "mix": "mixed", "mean_ms": 1.0, "cpu_us": 1.0, "raw_cpu_us": 1.0}
     load |= {"per_second": 8000.0, "raw_per_second": 10000.0}
-    arrivals = {"offered_per_second": 1200.0, "per_second": 1100.0, "mean_ms": 3.0}
     figure = {"median_ms": 1.0, "p99_ms": 2.0}
     for ratio, growth, marks in ((0.86, 1.19, 0), (0.84, 1.21, 1)):
-        draw_loads({"throughput": [load | {"ratio": ratio}], "arrivals": [arrivals]})
+        draw_loads({"throughput": [load | {"ratio": ratio}], "arrivals": []})
         shown = capsys.readouterr()
         assert (shown.out.count(" under"), shown.err.count("under:")) == (marks, marks)
-        assert "1,200 writes a second, as they come: 1,100 were done" in shown.err
         by_size = {"1000": figure | {"growth": 1.0}, "1000000": figure | {"growth": growth}}
         filled = {"entries": 1000, "per_second": 10.0, "bytes_of_an_entry": 500.0}
         draw_growth({"scale": {"operations": {"read": by_size}, "filled": [filled]}})
         shown = capsys.readouterr()
         assert (shown.out.count(" over"), shown.err.count("over:")) == (marks, marks)
+
+
+def test_loads_are_told_in_good_order_and_language(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines without a heading, the highest first and then from the lowest on, are read as a mistake."""
+    load = {"processes": 1, "mean_ms": 1.0, "cpu_us": 1.0, "raw_cpu_us": 1.0, "ratio": 1.0}
+    load |= {"per_second": 8000.0, "raw_per_second": 8000.0}
+    arrivals = [
+        {"offered_per_second": offered, "per_second": done, "mean_ms": 3.0}
+        for offered, done in ((26_679.0, 7401.0), (370.0, 369.0), (1480.0, 1470.0))
+    ]
+    draw_loads({"throughput": [load | {"runs": 1, "mix": "mixed"}], "arrivals": arrivals})
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    rows = [line.split() for line in shown.out.splitlines()]
+    assert rows[1][:6] == ["mixed,", "1", "run", "1", "8,000", "8,000"]
+    assert rows[1][7] == "-", "no bound"
+    assert " ".join(rows[2]) == "writes by chance, a second done ms each"
+    assert [row[0] for row in rows[3:]] == ["370", "1,480", "26,679"]
 
 
 def test_what_the_benchmark_always_measures_is_drawn_too(shell: Any) -> None:
@@ -97,6 +114,23 @@ def test_numbers_that_are_none_are_refused_before_anything_is_started(shell: Any
     refused = shell("bench", *options)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert options[1] in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "flag"),
+    [
+        *((("--replicas", "3"), "--replicas"), (("--durable",), "--durable"), (("--sizes", "10"), "--sizes")),
+        *((("--runs", "1"), "--runs"), (("--processes", "1"), "--processes"), (("--seconds", "1"), "--seconds")),
+        *((("--scale", "--runs", "1"), "--runs"), (("--scale", "--size", "9"), "--size")),
+        *((("--scale", "--entries", "9"), "--entries"), (("--scale", "--entry-size", "9"), "--entry-size")),
+        *((("--throughput", "--rounds", "10"), "--rounds"), (("--throughput", "--sizes", "10"), "--sizes")),
+    ],
+)
+def test_what_counts_for_nothing_is_refused(shell: Any, options: tuple[str, ...], flag: str) -> None:
+    """Whoever asked for three replicas that sync would believe in figures of one that does not."""
+    refused = shell("bench", *options)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, b"", 1)
+    assert f"Leave out {flag}." in refused.err
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_first(shell: Any) -> None:

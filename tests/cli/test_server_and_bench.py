@@ -10,6 +10,9 @@ from typing import Any
 import nats
 import pytest
 
+from jsmemory.cli.comparing import bounds_for
+from jsmemory.cli.tuning import Tuning
+from jsmemory.testing.measuring import Comparison
 from jsmemory.testing.servers import NatsServer, plain_client
 
 OPERATIONS = {"read", "update", "create", "delete", "list", "live_list", "copy", "file_create"}
@@ -91,6 +94,16 @@ def test_a_full_store_is_listed_within_a_mebibyte(shell: Any) -> None:
     assert 100_000 < listing["wire_bytes"] <= 1024 * 1024
 
 
+def test_a_bound_is_of_the_sizes_that_it_was_set_for() -> None:
+    """A small listing that always is over its bound sends people to look for a busy machine."""
+    tools = dict.fromkeys(TOOLS, Comparison.of([1.0], [1.0]))
+    many = {"list", "live_list", "copy", "memory_list"}
+    one = {"read", "update", "create", "file_create"} | TOOLS - many
+    assert set(bounds_for(Tuning(), tools)) == many | one
+    assert set(bounds_for(Tuning(entries=64, entry_size=1024), tools)) == one
+    assert set(bounds_for(Tuning(size=64), tools)) == many
+
+
 def test_the_benchmark_leaves_a_bucket_as_it_was(shell: Any, nats_server: NatsServer, new_bucket: str) -> None:
     """An operator who measures a bucket in use must find every note of others, and nothing else, afterwards."""
     place = ("-s", nats_server.url, "-b", new_bucket)
@@ -101,6 +114,14 @@ def test_the_benchmark_leaves_a_bucket_as_it_was(shell: Any, nats_server: NatsSe
     for shown in OPERATIONS | TOOLS:
         assert shown.encode() in measured.out
     assert "100,000 records" in measured.err
+    assert ", 1 replica." in measured.err
+    # The entries are fewer and smaller than those that the bounds were set for.
+    rows = {row[0]: row for row in map(str.split, measured.out.decode().splitlines()) if row}
+    assert {name: rows[name][5] for name in ("list", "live_list", "copy", "memory_list", "read")} == {
+        **dict.fromkeys(("list", "live_list", "copy", "memory_list"), "-"),
+        "read": "1.30",
+    }
+    assert "is known for --size 4096, --entries 1024 and --entry-size 65536" in measured.err
     assert asyncio.run(subjects(nats_server.url, new_bucket)) == before == {f"$KV.{new_bucket}.default.k": 1}
 
 

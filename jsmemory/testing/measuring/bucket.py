@@ -112,7 +112,7 @@ async def measure_bucket(
             update = await operations.update(report)
             create, delete = await operations.create_and_delete(report)
             tools = await measure_tools(
-                await JetStreamStore.bind(connection, bucket, called), rounds=rounds, size=size, report=report
+                await JetStreamStore.bind(connection, bucket, called), filled, rounds=rounds, size=size, report=report
             )
     server = client.connected_server_version
     return BucketMeasured(

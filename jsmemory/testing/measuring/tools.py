@@ -19,15 +19,12 @@ MAX_TOOL_RATIO: Final = 1.1
 _SPARE_KEYS: Final = 200
 # Both sides create this many before they are deleted again: far from the limit of a store.
 
-_LISTED: Final = 100
-# Entries of a store that has been in use for a while.
-
 _LISTINGS: Final = 30 + UNMEASURED
 # A listing takes as long as a hundred reads.
 
 
 async def measure_tools(
-    store: Store, *, rounds: int = ROUNDS, size: int = 4096, report: Report = lambda tool, part: None
+    store: Store, listed: Store, *, rounds: int = ROUNDS, size: int = 4096, report: Report = lambda tool, part: None
 ) -> Mapping[str, Comparison]:
     """
     Time tool calls, as a provider's calls go in and its results come out, against the store's.
@@ -37,6 +34,7 @@ async def measure_tools(
 
     Args:
         store: An empty one that nobody else uses.
+        listed: One with the entries that are listed. Not the same: what has been deleted there takes time too.
         rounds: How often each is timed; a listing 30 times at most.
         size: Bytes of a content.
         report: Told the tool and which part of it is done.
@@ -48,12 +46,13 @@ async def measure_tools(
     Raises:
         BackendUnavailableError: a call was refused, so the times mean nothing.
     """
-    return await _Measuring(store, rounds + UNMEASURED, size, report).measure()
+    return await _Measuring(store, listed, rounds + UNMEASURED, size, report).measure()
 
 
 class _Measuring:
-    def __init__(self, store: Store, rounds: int, size: int, report: Report) -> None:
+    def __init__(self, store: Store, listed: Store, rounds: int, size: int, report: Report) -> None:
         self._store = store
+        self._listed = listed
         self._rounds = rounds
         self._size = size
         self._report = report
@@ -83,15 +82,11 @@ class _Measuring:
 
     async def _list(self) -> Comparison:
         turns = Turns(UNMEASURED)
-        keys = [f"listed-{number}" for number in range(_LISTED)]
-        for key in keys:
-            await self._store.create(key, *self._text(), scope=None)
+        tools = MemoryTools(self._listed, Scope(), hook=self._note)
         rounds = min(self._rounds, _LISTINGS)
         for done in range(rounds):
-            await turns.either(self._call("memory_list"), self._store.list)
+            await turns.either(_call(tools, "memory_list"), self._listed.list)
             self._report("memory_list", done / rounds)
-        for key in keys:
-            await self._store.delete(key, scope=None)
         return turns.comparison()
 
     async def _read(self) -> Comparison:
@@ -137,9 +132,7 @@ class _Measuring:
         return self._call("memory_write", key=key, description=description, content=content, **how)
 
     def _call(self, name: str, **arguments: object) -> Callable[[], Awaitable[object]]:
-        # The call is what a provider's client has made already when the clock begins.
-        call = {"type": "tool_use", "id": "toolu_measured", "name": name, "input": arguments}
-        return partial(self._tools.dispatch, call)
+        return _call(self._tools, name, **arguments)
 
     def _note(self, trace: Trace) -> None:
         # As for a host that asks for nothing else: the line is made where its log is on.
@@ -150,3 +143,9 @@ class _Measuring:
         self._written += 1
         description = f"What was measured in write {self._written} of this run: cafés, 'quotes' and a colon"
         return description, f"{self._written:08}".ljust(self._size, "x")[: self._size]
+
+
+def _call(tools: MemoryTools, name: str, **arguments: object) -> Callable[[], Awaitable[object]]:
+    # The call is what a provider's client has made already when the clock begins.
+    call = {"type": "tool_use", "id": "toolu_measured", "name": name, "input": arguments}
+    return partial(tools.dispatch, call)
