@@ -86,6 +86,13 @@ def test_lines_are_no_longer_than_a_screen() -> None:
     assert [line for line in PAGE.splitlines() if len(line) > 120 and line not in printed and "$ " not in line] == []
 
 
+def test_the_page_is_found_from_the_readme_and_from_the_help() -> None:
+    """Whoever installed the package has no folder ops/, and must hear where it is."""
+    assert "`jsmemory scaling`" in (ROOT / "README.md").read_text()
+    helped = " ".join(run("scaling", "--help").stdout.split())
+    assert "ops/scaling.md of the repository" in helped
+
+
 def test_the_other_lines_are_understood() -> None:
     """An option that was renamed is found out by whoever has waited for ten minutes."""
     for verb in ("bench", "scaling", "copy", "provision"):
