@@ -410,6 +410,14 @@ def test_a_read_of_an_older_life_is_told(story):
     assert story.broken == {Guarantee.SESSION}
 
 
+def test_an_update_on_the_authority_of_its_own_value_is_told(story):
+    """Records that contradict themselves are told, and do not send a checker round in circles."""
+    story.create(0, 1, "a")
+    story.read(2, 10, "b")
+    story.update(3, 4, "b")
+    assert Guarantee.UNSEEN in story.broken
+
+
 # -- existed ------------------------------------------------------------------------------------
 
 

@@ -124,11 +124,13 @@ class Lives:
 
     def _place(self, value: str) -> tuple[str, int]:
         """The life that a value belongs to, and which one of it it is."""
-        chain = [value]
-        while chain[-1] not in self._places and chain[-1] in self._before:
-            chain.append(self._before[chain[-1]])
-        life, number = self._places.setdefault(chain[-1], (chain[-1], 0))
-        for later in reversed(chain[:-1]):
+        chain = {value: None}
+        # Where one value has replaced itself, which is told elsewhere, a chain has no beginning.
+        while value not in self._places and self._before.get(value, value) not in chain:
+            value = self._before[value]
+            chain[value] = None
+        life, number = self._places.setdefault(value, (value, 0))
+        for later in reversed(list(chain)[:-1]):
             number += 1
             self._places[later] = (life, number)
         return life, number
