@@ -176,10 +176,15 @@ def _document(report: "Report") -> dict[str, Any]:
         "calls": report.calls,
         "outcomes": report.outcomes,
         "faults": {name: asdict(met) for name, met in report.faults.items()},
-        "lost_acknowledgements": {**asdict(report.lost), "settled": report.lost.settled},
+        "lost_acknowledgements": {
+            **asdict(report.lost),
+            "settled": report.lost.settled,
+            "enough": report.lost.is_enough,
+        },
         "cut_off": report.cut_off,
         "longest_gap": report.longest_gap,
         "stored": report.stored,
+        "missing": list(report.missing),
         "undecided": list(report.checked.undecided),
         "violations": [_violation(each) for each in report.checked.violations],
     }
@@ -207,6 +212,8 @@ def _violation(violation: "Violation") -> dict[str, Any]:
 
 
 def _draw(report: "Report") -> None:
+    from jsmemory.testing.torture import MUST_SETTLE
+
     screen.draw(_table(("operation", "outcome", "calls"), _outcome_rows(report)))
     if report.faults:
         rows = [(name, str(met.count), f"{met.longest_gap:.1f}") for name, met in report.faults.items()]
@@ -220,12 +227,22 @@ def _draw(report: "Report") -> None:
             f"{lost.refused:,} not to have, {lost.unknown:,} stayed unknown, {lost.removed:,} went with the bucket; "
             f"{lost.settled:.2%} settled."
         )
+    if not lost.is_enough:
+        lines.append(f"Too many stayed unknown: of those whose bucket stayed, {MUST_SETTLE:.1%} have to be settled.")
     if report.cut_off:
         lines.append(f"{report.cut_off:,} calls were cut off with their workers.")
+    if report.missing:
+        lines.append(
+            f"The records lack {', '.join(report.missing)}, and prove nothing without. "
+            "Let a campaign come to its end with --keep DIR, and check that."
+        )
     if report.checked.undecided:
         lines.append(f"Not decided, for too many orders: {', '.join(report.checked.undecided)}.")
     violations = report.checked.violations
-    lines.append(f"Guarantees broken: {len(violations):,}." if violations else "Every guarantee was kept.")
+    if violations:
+        lines.append(f"Guarantees broken: {len(violations):,}.")
+    elif report.is_good:
+        lines.append("Every guarantee was kept.")
     lines += [str(each) for each in violations[:_SHOWN]]
     if len(violations) > _SHOWN:
         lines.append(f"and {len(violations) - _SHOWN:,} more; see all with --json.")
@@ -249,5 +266,5 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]] | list[tuple[str
     for number, title in enumerate(titles):
         table.add_column(title, justify="right" if number == len(titles) - 1 else "left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(screen.one_line, row))
     return table

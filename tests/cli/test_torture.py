@@ -1,16 +1,19 @@
 """``jsmemory torture``, as whoever doubts a guarantee runs it."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from jsmemory.testing.torture.recording import Recorder
-from jsmemory.testing.torture.records import Began, Ended, Rested
+from jsmemory.testing.torture.records import Began, Ended, Rested, Set
+
+RUN: Final = Set("file", 1, 0, 1.0, 1, 1024, 0.0)
 
 
 def test_a_campaign_reports_what_it_did_and_can_be_checked_again(shell: Any, tmp_path: Path) -> None:
@@ -60,6 +63,7 @@ def test_all_that_was_kept_is_checked_again(shell: Any) -> None:
     for name in ("crashes", "campaign"):
         (shell.folder / "records" / name).mkdir(parents=True)
         recorder = Recorder(shell.folder / "records" / name, "w0")
+        recorder.write(RUN)
         recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"))
         recorder.write(Ended("w0", 1, 2.0, "ok"))
         recorder.write(Rested("few", 3.0, {"k": "w0.1.40"} if name == "campaign" else {}))
@@ -68,6 +72,66 @@ def test_all_that_was_kept_is_checked_again(shell: Any) -> None:
     assert ran.code == 1
     assert [len(ran.json[name]["violations"]) for name in ("crashes", "campaign")] == [1, 0]
     assert shell("torture", "--check", "records/campaign").code == 0
+
+
+def test_records_that_prove_nothing_are_not_called_good(shell: Any) -> None:
+    """A script that looks at the code alone would take an empty file for a proof."""
+    records = shell.folder / "records"
+    records.mkdir()
+    (records / "w0-00000.jsonl").touch()
+    ran = shell("torture", "--check", "records")
+    assert ran.code == 1
+    assert "Every guarantee was kept." not in ran.out.decode()
+    assert "The records lack what was run, any call, and prove nothing" in ran.out.decode()
+    told = shell("torture", "--check", "records", "--json").json
+    assert told["good"] is False
+    assert told["campaign"]["missing"] == ["what was run", "any call"]
+
+
+def test_too_many_unknown_outcomes_are_told(shell: Any) -> None:
+    """Nothing else would be said of a store that settles no outcome at all."""
+    records = shell.folder / "records"
+    records.mkdir()
+    recorder = Recorder(records, "w0")
+    recorder.write(RUN)
+    for number in range(2):
+        recorder.write(Began("w0", number, number, "create", "s", "r", "few", f"k{number}", f"w0.{number}.40"))
+        recorder.write(Ended("w0", number, number + 0.5, "unknown", "outcome_unknown", lost=1))
+    recorder.write(Rested("few", 3.0, {}))
+    recorder.close()
+    ran = shell("torture", "--check", "records")
+    assert ran.code == 1
+    assert "Every guarantee was kept." not in ran.out.decode()
+    assert "Too many stayed unknown: of those whose bucket stayed, 99.9% have to be settled." in ran.out.decode()
+    told = shell("torture", "--check", "records", "--json").json
+    assert told["good"] is False
+    assert told["campaign"]["lost_acknowledgements"]["enough"] is False
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "directory"])
+def test_what_is_no_file_among_the_records_is_named(shell: Any, what: str) -> None:
+    """A pipe would be waited for without an end."""
+    records = shell.folder / "records"
+    records.mkdir()
+    place = records / "a.jsonl"
+    {"pipe": os.mkfifo, "link": lambda link: link.symlink_to("nowhere"), "directory": Path.mkdir}[what](place)
+    ran = shell("torture", "--check", "records")
+    assert ran.code == 5, ran
+    assert "a.jsonl" in ran.err
+
+
+def test_nothing_in_the_records_is_obeyed_by_a_terminal(shell: Any) -> None:
+    """They may come from anybody who asks what went wrong."""
+    records = shell.folder / "records"
+    records.mkdir()
+    recorder = Recorder(records, "w0")
+    recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k\x1b[2J", "w0.1.40"))
+    recorder.write(Ended("w0", 1, 2.0, "foreign", "\x1b[2Jerror"))
+    recorder.close()
+    ran = shell("torture", "--check", "records")
+    assert ran.code == 1
+    assert b"\x1b" not in ran.out
+    assert b"\\x1b[2Jerror" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -61,16 +61,18 @@ def load(folder: Path) -> list[Record]:
     A last line that was cut off belongs to a process that was killed, and is left out.
 
     Raises:
-        InvalidOptionsError: there are none, or they are no records.
+        InvalidOptionsError: there are none, or they are no records, or cannot be read.
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
-        raise InvalidOptionsError("records", f"names a folder without any, {folder}", "Name one that --keep has filled.")
+        raise InvalidOptionsError(
+            "records", f"names a folder without any, {folder}", "Name one that --keep has filled."
+        )
     return [record for file in files for record in _records(file)]
 
 
 def _records(file: Path) -> Iterator[Record]:
-    *lines, rest = file.read_bytes().split(b"\n")
+    *lines, rest = _content(file).split(b"\n")
     try:
         for line in lines:
             yield decode(line)
@@ -83,3 +85,15 @@ def _records(file: Path) -> Iterator[Record]:
             yield decode(rest)
         except msgspec.DecodeError:
             return
+
+
+def _content(file: Path) -> bytes:
+    try:
+        # What is no file may have no end, or never begin: a pipe waits for whoever writes into it.
+        if file.is_file():
+            return file.read_bytes()
+    except OSError:
+        pass
+    raise InvalidOptionsError(
+        "records", f"has {file.name}, which is no file that can be read", "Remove it, or name what --keep has filled."
+    )

@@ -1,7 +1,7 @@
 """What a campaign comes to: what was done and what it met, what was broken, and for how long nobody could write."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -45,6 +45,11 @@ class Lost:
         stayed = self.count - self.removed
         return (stayed - self.unknown) / stayed if stayed else 1.0
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether as many were settled as have to be; of one that was not, nobody can tell how rare it is."""
+        return self.unknown <= 1 or self.settled >= MUST_SETTLE
+
 
 @dataclass(frozen=True, slots=True)
 class FaultMet:
@@ -75,6 +80,7 @@ class Report:
         longest_gap: The longest time without any acknowledged write, in seconds.
         stored: Messages of the stream that were held against the calls.
         checked: What the checker has found.
+        missing: What the records lack, and without which they prove nothing.
     """
 
     settings: Set | None
@@ -86,6 +92,7 @@ class Report:
     longest_gap: float
     stored: int
     checked: Checked
+    missing: tuple[str, ...]
 
     @classmethod
     def of(cls, history: History, checked: Checked) -> "Report":
@@ -104,12 +111,23 @@ class Report:
             max((end - start for start, end in gaps), default=0.0),
             len(history.stored),
             checked,
+            tuple(_missing(history)),
         )
 
     @property
     def is_good(self) -> bool:
-        """Whether every guarantee was kept, as far as could be decided, which was all of it."""
-        return not self.checked.violations and not self.checked.undecided
+        """Whether there is all that it takes to tell, and it tells that every guarantee was kept."""
+        is_told = not self.missing and not self.checked.undecided
+        return is_told and not self.checked.violations and self.lost.is_enough
+
+
+def _missing(history: History) -> Iterator[str]:
+    if history.settings is None:
+        yield "what was run"
+    if not history.calls:
+        yield "any call"
+    for space in sorted({call.space for call in history.calls} - {rest.space for rest in history.rests}):
+        yield f"the final state of {space}"
 
 
 def _came_of(call: Call) -> str:
