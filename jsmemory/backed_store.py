@@ -5,6 +5,7 @@ A call goes one way: the key is checked, the text becomes a Draft and then bytes
 driver commits them, and the scope learns what came of it.
 """
 
+from collections.abc import Hashable
 from typing import Final
 
 from msgspec import Struct
@@ -109,6 +110,9 @@ class BackedStore(Store):
 
     def feed(self, picture: Picture) -> Feed | None:
         return self._backend.feed(picture)
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return self._backend.keyspace_names()
 
     async def _write_unguarded(self, key: str, record: Record, authority: "_Authority") -> None:
         """

@@ -8,7 +8,7 @@ it neither scans, counts nor loads.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -121,3 +121,13 @@ class Backend(ABC):
     def feed(self, picture: Picture) -> Feed | None:
         """What keeps `picture` like the keyspace; None, unless a driver says otherwise, where only a scan can."""
         return None
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        """
+        What tells the keyspace from every other one: see `Store.keyspace_names`.
+
+        Returns:
+            Its realm; a driver says more where two objects on one keyspace may differ in that,
+            and less where a realm can be copied.
+        """
+        return frozenset({self.describe().realm})

@@ -1,6 +1,7 @@
 """The contract: six methods on one keyspace. Read this first."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -32,8 +33,9 @@ class Store(ABC):
     store serves many runs, each with its own authority. ``scope=None`` is valid and
     authorises no overwrite. There is no close: a store owns nothing to release.
 
-    Six methods are to be written. `live` comes with them, and `feed` is for stores that can do
-    better than being listed again and again.
+    Six methods are to be written. `live` comes with them; `feed` is for stores that can do
+    better than being listed again and again, and `keyspace_names` for those of which two objects
+    may be on one keyspace.
 
     Every method may raise `BackendUnavailableError` (nothing written, safe to try again)
     and `AccessDeniedError`; every method that takes a key raises `InvalidKeyError` before
@@ -135,6 +137,7 @@ class Store(ABC):
                 items = await view.list()  # as `list`, for one round trip
 
         All who do so at a time share one view: one for the runs of a process, or of a host.
+        Whoever lists out of it must be on the same keyspace: see `keyspace_names`.
 
         Raises:
             TooManyEntriesError: there is more in the keyspace than a view keeps.
@@ -144,7 +147,7 @@ class Store(ABC):
         def make() -> LiveView:
             picture = Picture()
             feed = self.feed(picture) or LookingFeed.at_listings(picture, self.list)
-            return LiveView(feed, picture, self.list)
+            return LiveView(feed, picture, self.list, self.keyspace_names)
 
         return shared_view(self, make)
 
@@ -157,3 +160,17 @@ class Store(ABC):
             waits for changes. Updates that leave the description as it is are then not told.
         """
         return None
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        """
+        Tell this keyspace from every other one. Does no I/O and never fails.
+
+        A view of one agent's notes must not be shown to another agent, so that a run, and
+        `jsmemory.layers.live`, take a view only from a store that has a name in common with
+        their own.
+
+        Returns:
+            What the keyspace goes by: two stores have a name in common only where both have the
+            same notes. By itself a store has nothing in common with any other object.
+        """
+        return frozenset({("store", id(self))})

@@ -1,7 +1,7 @@
 """A store that tries again what failed without a trace, a bounded number of times."""
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Final, TypeVar
 
@@ -70,6 +70,9 @@ class RetryingStore(WrappingStore):
     def feed(self, picture: Picture) -> Feed | None:
         # It goes on by itself; and what it cannot list is listed here, again and again.
         return self.inner.feed(picture)
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return self.inner.keyspace_names()
 
     async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
         for pause in self._pauses:

@@ -1,5 +1,7 @@
 """A store around a store, that adds nothing: the one place for layers to start from."""
 
+from collections.abc import Hashable
+
 from jsmemory.entries import Entry, Item
 from jsmemory.live import Feed, Picture
 from jsmemory.scope import Scope
@@ -43,3 +45,7 @@ class WrappingStore(Store):
     def feed(self, picture: Picture) -> Feed | None:
         # A layer that lists in a way of its own is followed by what it lists, unless it says otherwise.
         return self._inner.feed(picture) if type(self).list is WrappingStore.list else None
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        # It may list less, so that a view of what is underneath would show what it hides.
+        return self._inner.keyspace_names() if type(self).list is WrappingStore.list else super().keyspace_names()

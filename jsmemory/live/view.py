@@ -1,7 +1,7 @@
 """The view: what a store would list, answered from memory as soon as that is known to be current."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Final
 
 from jsmemory.entries import Item
@@ -30,12 +30,20 @@ class LiveView:
         feed: What keeps the picture.
         picture: What is kept.
         listing: The store's own listing, for when the picture cannot be known to be current.
+        names: What the keyspace goes by, of the store: see `Store.keyspace_names`.
     """
 
-    def __init__(self, feed: Feed, picture: Picture, listing: Callable[[], Awaitable[tuple[Item, ...]]]) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        picture: Picture,
+        listing: Callable[[], Awaitable[tuple[Item, ...]]],
+        names: Callable[[], frozenset[Hashable]],
+    ) -> None:
         self._feed = feed
         self._picture = picture
         self._listing = listing
+        self._names = names
         self._following: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -86,6 +94,10 @@ class LiveView:
         if self._is_over:
             changes.end()
         return changes
+
+    def shows(self, names: frozenset[Hashable]) -> bool:
+        """Whether it is a view of the keyspace that goes by these names, of `Store.keyspace_names`."""
+        return not self._names().isdisjoint(names)
 
     @property
     def trouble(self) -> JsMemoryError | None:

@@ -1,6 +1,7 @@
 """A store that is open to one conversation, and shut when that is over."""
 
 import asyncio
+from collections.abc import Hashable
 from contextlib import suppress
 
 from jsmemory.entries import Entry, Item
@@ -65,6 +66,9 @@ class Gate(WrappingStore):
     async def delete(self, key: str, *, scope: Scope | None) -> bool:
         with self:
             return await self.inner.delete(key, scope=scope)
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return self.inner.keyspace_names()
 
     def __enter__(self) -> None:
         if self._shut is not None:

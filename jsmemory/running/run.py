@@ -103,12 +103,13 @@ class Run:
             about: What to keep of the start, as plain data.
             read_only: Offer no tools that write, and refuse writes from any other path.
             no_index: Begin without an index of what is stored.
-            live: A view of the store, to list from: one serves all runs of a process.
+            live: A view of the store's keyspace, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 
         Raises:
             RunExistsError: the journal holds a run of that name.
             InvalidKeyError: the name is outside the grammar.
+            InvalidOptionsError: `live` is a view of another keyspace; nothing was begun.
             InvalidRecordError: `about` cannot be kept.
             BackendUnavailableError: the journal did not answer in time; nothing was begun.
             OutcomeUnknownError: sent, answer lost. List the runs before deciding anything.
@@ -154,13 +155,14 @@ class Run:
             take_over: Take it from a process that has not left it, and is known to be dead.
             read_only: Offer no tools that write, and refuse writes from any other path.
             no_index: Go on without an index of what is stored.
-            live: A view of the store, to list from: one serves all runs of a process.
+            live: A view of the store's keyspace, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 
         Raises:
             RunNotFoundError: the journal holds no such run.
             RunClaimedError: it belongs to another process, which may have been quicker just now.
             RunEndedError: it was completed.
+            InvalidOptionsError: `live` is a view of another keyspace; nothing was claimed.
             JournalCorruptError: its records are not what a run writes.
             BackendUnavailableError: the journal did not answer in time.
             OutcomeUnknownError: sent, answer lost. List the runs before deciding anything.

@@ -6,7 +6,7 @@ A driver whose answers get lost, come late, or never come: for trying out what i
 """
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from typing import TypeVar
 
@@ -94,6 +94,9 @@ class FaultyBackend(Backend):
 
     def describe(self) -> Keyspace:
         return self._inner.describe()
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return self._inner.keyspace_names()
 
     async def scan(self) -> Sequence[Item]:
         before, after = self._fault_of("scan", IncompleteListingError())

@@ -1,7 +1,7 @@
 """Live views with one fault each. A kit that lets one pass would let it pass in anybody's store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
@@ -31,6 +31,9 @@ def caught_by(*cases: str) -> Callable[[type[WrappingStore]], type[WrappingStore
         class Mutated(InProcessHarness):
             async def open(self, *, require_read_before_update: bool = True) -> Store:
                 return mutant(await super().open(require_read_before_update=require_read_before_update))
+
+            async def neighbour(self) -> Store:
+                return mutant(await super().neighbour())
 
         Mutated.__name__ = mutant.__name__
         MUTANTS.extend((Mutated, f"live/{case}") for case in cases)
@@ -134,6 +137,7 @@ class Altering(WrappingStore):
 class _AlteredView(LiveView):
     def __init__(self, view: LiveView, mutant: Altering) -> None:
         self.list = view.list  # type: ignore[method-assign]
+        self.shows = view.shows  # type: ignore[method-assign]
         self._view = view
         self._mutant = mutant
 
@@ -193,6 +197,7 @@ class TellsEveryStep(WrappingStore):
 class _QueuedView(LiveView):
     def __init__(self, view: LiveView) -> None:
         self.list = view.list  # type: ignore[method-assign]
+        self.shows = view.shows  # type: ignore[method-assign]
         self._picture = view._picture
 
     def changes(self, *, initial: bool = False) -> Changes:
@@ -227,7 +232,7 @@ class EndsForAllWhenOneLeaves(WrappingStore):
         picture = Picture()
         feed = self.inner.feed(picture)
         assert feed is not None
-        self.view = self.view or LiveView(feed, picture, self.inner.list)
+        self.view = self.view or LiveView(feed, picture, self.inner.list, self.keyspace_names)
         await self.view.begin()
         yield self.view
         await self.view.end()
@@ -243,7 +248,7 @@ class ShowsYesterdayWhenItIsOver(WrappingStore):
         picture = Picture()
         feed = self.inner.feed(picture)
         assert feed is not None
-        view = LiveView(feed, picture, self._yesterday)
+        view = LiveView(feed, picture, self._yesterday, self.keyspace_names)
         await view.begin()
         yield view
         self._last = picture.items()
@@ -251,6 +256,18 @@ class ShowsYesterdayWhenItIsOver(WrappingStore):
 
     async def _yesterday(self) -> tuple[Item, ...]:
         return self._last
+
+
+@caught_by("a_view_of_a_neighbour_is_refused")
+class GoesByWhatAllStoresHere(WrappingStore):
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return frozenset({self.info()})
+
+
+@caught_by("a_view_of_the_store_itself_is_taken")
+class GoesByNothing(WrappingStore):
+    def keyspace_names(self) -> frozenset[Hashable]:
+        return frozenset()
 
 
 @pytest.mark.parametrize(("mutant", "case"), MUTANTS, ids=[f"{mutant.__name__}-{case}" for mutant, case in MUTANTS])

@@ -119,6 +119,7 @@ async def look_on(store: Store) -> None:
         assert_type(view, LiveView)
         assert_type(await view.list(), tuple[Item, ...])
         assert_type(await view.count(), int)
+        assert_type(view.shows(store.keyspace_names()), bool)
         assert_type(view.trouble, JsMemoryError | None)
         async for change in view.changes(initial=True):
             assert_type(change, Change)

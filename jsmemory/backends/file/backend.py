@@ -1,7 +1,7 @@
 """The driver: six verbs on a directory of files, each one call in a worker thread."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -50,6 +50,7 @@ class FileBackend(Backend):
     def __init__(self, directory: Directory, *, ignores_case: bool | None = None) -> None:
         self._directory = directory
         self._case = ignores_case
+        self._place = directory.path / directory.prefix
         self._identity = Identity("", ignores_case=True, mark=())
 
     @classmethod
@@ -102,10 +103,15 @@ class FileBackend(Backend):
 
         return LookingFeed(picture, see, every=LOOKED_EVERY)
 
+    def keyspace_names(self) -> frozenset[Hashable]:
+        # Not by its realm: who copies a directory copies that.
+        return frozenset({(NAME, self._place)})
+
     # -- In the worker thread ---------------------------------------------------------------
 
     def _open(self, waiting: Waiting) -> None:
         self._directory.make()
+        self._place = self._place.resolve()
         with self._opened(waiting) as directory:
             if self._folds_case and self._directory.twin_of_prefix():
                 raise InvalidOptionsError(

@@ -1,5 +1,7 @@
 """The store that most code opens: the contract over a JetStream bucket."""
 
+from collections.abc import Hashable
+
 import msgspec
 
 from jsmemory.backed_store import BackedStore
@@ -17,6 +19,9 @@ from jsmemory.errors import InvalidOptionsError
 
 class JetStreamStore(BackedStore):
     """Notes in one prefix of a JetStream key-value bucket. Made by `bind`."""
+
+    _bound_as: frozenset[Hashable] = frozenset()
+    # What the keyspace has gone by since `bind`, whatever becomes of the bucket.
 
     @classmethod
     async def bind(
@@ -66,4 +71,12 @@ class JetStreamStore(BackedStore):
         backend = await JetStreamBackend.bind(
             wire, bucket, prefix, preflight=preflight, bind_timeout=bind_timeout, budget=write_budget
         )
-        return cls(backend, require_read_before_update=require_read_before_update)
+        store = cls(backend, require_read_before_update=require_read_before_update)
+        # The connection is told from others of its kind by being the same: it need not be hashable.
+        store._bound_as = frozenset({backend.describe().realm, (id(nc), api_prefix, bucket, prefix)})
+        return store
+
+    def keyspace_names(self) -> frozenset[Hashable]:
+        # The realm is another one once the bucket was made anew, which two stores do not notice
+        # at the same moment; and without a preflight each store has one of its own.
+        return super().keyspace_names() | self._bound_as

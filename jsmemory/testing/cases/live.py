@@ -6,7 +6,8 @@ from functools import partial
 from itertools import cycle
 from typing import Final
 
-from jsmemory.errors import StaleEntryError
+from jsmemory.errors import InvalidOptionsError, StaleEntryError
+from jsmemory.layers.live import LiveStore
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.live import Change, Changes
 from jsmemory.scope import Scope
@@ -15,7 +16,7 @@ from jsmemory.testing.case import Theme
 from jsmemory.testing.corpora import DESCRIPTIONS, FOREIGN_VALUES
 from jsmemory.testing.expecting import PromiseBroken, expect, expect_equal, refused
 from jsmemory.testing.filling import fill, numbered
-from jsmemory.testing.harness import Harness
+from jsmemory.testing.harness import Harness, Need
 from jsmemory.testing.racing import change, meanwhile
 
 THEME = Theme[Harness]("live")
@@ -217,6 +218,25 @@ async def a_view_counts_a_full_store_exactly(harness: Harness) -> None:
         await store.delete("entry-0000", scope=None)
         expect_equal(await view.count(), MAX_ENTRIES - 1, "the count after a delete")
         expect_equal(await view.list(), await store.list(), "the view")
+
+
+@THEME.case()
+async def a_view_of_the_store_itself_is_taken(harness: Harness) -> None:
+    """A host gives its runs the view of the store that it gives them."""
+    store = await harness.open()
+    await store.create("note", "about", "text", scope=None)
+    async with store.live() as view:
+        expect_equal(await LiveStore(store, view).list(), await store.list(), "the listing out of the view")
+
+
+@THEME.case(Need.NEIGHBOUR)
+async def a_view_of_a_neighbour_is_refused(harness: Harness) -> None:
+    """A host that mixes up two views would show one agent's notes to the model of another."""
+    store, neighbour = await harness.open(), await harness.neighbour()
+    async with store.live() as mine, neighbour.live() as theirs:
+        for one, view in ((store, theirs), (neighbour, mine)):
+            with refused(InvalidOptionsError, "a view of another keyspace"):
+                LiveStore(one, view)
 
 
 @THEME.case("plant")
