@@ -26,7 +26,7 @@ from jsmemory.live import view as view_of_a_store
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.mirroring import LONGEST_S, mirrored
-from jsmemory.testing.servers import NatsServer, make_bucket, plain_client
+from jsmemory.testing.servers import NatsServer, make_bucket, plain_client, plant
 
 
 async def api(nc: Client, operation: str, **asked: Any) -> dict[str, Any]:
@@ -400,6 +400,41 @@ async def test_what_went_without_any_trace_is_found_in_the_end(
         await api(nc, f"STREAM.PURGE.KV_{bucket}", filter=f"$KV.{bucket}.p.a")
         await mirror.becomes((Item("b", "d"),))
         await mirror.agrees(view, other)
+
+
+async def test_a_view_that_nobody_has_used_for_long_looks_before_it_answers(
+    nc: Client, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs nothing while it is idle; what an operator purged in that time is shown to nobody."""
+    monkeypatch.setattr(jetstream_following, "_SHOWN_FOR", 0.2)
+    async with two_stores(nc, bucket) as (store, other), store.live() as view:
+        for key in ("a", "b"):
+            await other.create(key, "d", "c", scope=None)
+        assert await view.count() == 2
+        await api(nc, f"STREAM.PURGE.KV_{bucket}", filter=f"$KV.{bucket}.p.a")
+        await asyncio.sleep(0.3)
+        assert await view.list() == (Item("b", "d"),)
+
+
+async def test_a_bucket_that_was_made_anew_behind_a_lost_connection_is_seen_at_once(fresh_server: NatsServer) -> None:
+    """It has come to the same number, and nobody was there to be told that the consumer is gone."""
+    async with connect(servers=fresh_server.url) as connection, plain_client(fresh_server.url) as nc:
+        await make_bucket(nc, "b")
+        store = await JetStreamStore.bind(connection, "b", "p")
+        async with store.live() as view:
+            await store.create("old", "d", "c", scope=None)
+            assert await view.list() == (Item("old", "d"),)
+            fresh_server.kill()
+            fresh_server.begin()
+            await fresh_server.ready()
+            async with asyncio.timeout(LONGEST_S):
+                while not nc.is_connected:
+                    await asyncio.sleep(0.001)
+            await api(nc, "STREAM.DELETE.KV_b")
+            await make_bucket(nc, "b")
+            await plant(nc, "b", {"p.new": b"new"})
+            for _ in range(3):
+                assert [item.key for item in await view.list()] == ["new"]
 
 
 async def test_a_bucket_that_is_gone_is_told_and_one_that_comes_back_is_seen(nc: Client) -> None:

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.errors import BackendUnavailableError, IncompleteListingError, JsMemoryError
 from jsmemory.testing.servers import make_bucket, plain_client
+from jsmemory.testing.servers.monitoring import meta_peers
 from jsmemory.testing.torture.network import Network
 
 
@@ -51,6 +52,38 @@ async def test_nobody_takes_the_word_of_a_leader_that_is_one_no_more(tmp_path: P
             assert [[item.key for item in await view.list()] for view in views] == [["new"], ["new"]]
             await stores[0].create("gone", "d", "c", scope=None)
             assert await stores[1].delete("new", scope=None) is True
+
+
+async def test_a_majority_of_the_servers_is_none_of_the_replicas(tmp_path: Path) -> None:
+    """A cluster of five holds a bucket on three; its leader may be on the larger side, and its followers not."""
+    network = Network(tmp_path, 5)
+    async with network.running(), AsyncExitStack() as stack:
+        leader, followers = await bucket_away_from_the_meta_leader(network)
+        here = next(node.url for node in network.nodes if node.name not in (leader, *followers))
+        there = [node.url for node in network.nodes if node.name in followers]
+        client, other_client = [await stack.enter_async_context(plain_client(*urls)) for urls in ((here,), there)]
+        other = await JetStreamStore.bind(other_client, "team", "p", write_budget=30)
+        await other.create("gone", "d", "c", scope=None)
+        store = await JetStreamStore.bind(client, "team", "p", write_budget=3)
+        view = await stack.enter_async_context(store.live())
+        assert len(await view.list()) == 1
+        network.part(*followers)
+        await other.delete("gone", scope=None)
+        await other.create("new", "d", "c", scope=None)
+        calls = [view.list(), store.list(), store.read("new", scope=None), store.delete("new", scope=None)]
+        assert await answers_of(calls) == [IncompleteListingError] * 2 + [BackendUnavailableError] * 2
+
+
+async def bucket_away_from_the_meta_leader(network: Network) -> tuple[str, list[str]]:
+    """Make a bucket on three of five, and say who leads it and who follows: none of these leads the cluster."""
+    async with plain_client(*network.direct_urls) as client:
+        while True:
+            made = (await make_bucket(client, "team", replicas=3))["cluster"]
+            followers = [each["name"] for each in made["replicas"]]
+            leads = [node.name for node in network.nodes if meta_peers(node) is not None]
+            if leads and not set(leads) & set(followers):
+                return made["leader"], followers
+            await client.request("$JS.API.STREAM.DELETE.KV_team", b"", timeout=5)
 
 
 async def answers_of(calls: Iterable[Awaitable[object]]) -> list[object]:

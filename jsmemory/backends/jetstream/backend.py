@@ -81,7 +81,10 @@ class JetStreamBackend(Backend):
         """Set up everything that depends on what is known of the bucket; `marks` are of this incarnation."""
         self._bound = bound
         self._marks = marks
-        self._listings = Listings(self._wire, self._bucket, self._prefix.token, is_replicated=bound.is_replicated)
+        in_touch = partial(self._in_touch, bound) if self._asks_leader else None
+        self._listings = Listings(
+            self._wire, self._bucket, self._prefix.token, is_replicated=bound.is_replicated, in_touch=in_touch
+        )
         self._reading = Reading(
             self._wire,
             self._bucket,
@@ -119,17 +122,14 @@ class JetStreamBackend(Backend):
 
     async def load(self, key: str) -> Stored | None:
         async def load(deadline: Deadline) -> Stored | None:
-            message = await self._reading.newest(self._prefix.join(key), deadline, confirm=True)
-            if message is None or message.value is None:
-                return None
-            return Stored(message.value, str(message.sequence))
+            found = await self._reading.newest(self._prefix.join(key), deadline, confirm=True)
+            return Stored(found.value, str(found.sequence)) if found is not None and found.value is not None else None
 
         return await self._carry_out(load, key)
 
     async def insert(self, key: str, record: Record, *, capacity: int) -> str:
         async def insert(deadline: Deadline) -> str:
-            name = self._prefix.join(key)
-            return str(await self._places.insert(name, record, capacity=capacity, deadline=deadline))
+            return str(await self._places.insert(self._prefix.join(key), record, capacity=capacity, deadline=deadline))
 
         return await self._carry_out(insert, key)
 
@@ -183,7 +183,7 @@ class JetStreamBackend(Backend):
             self._wire,
             self._prefix,
             listings=lambda: self._listings,
-            describe=self._describe,
+            describe=lambda foreign, deadline: describe(self._reading, foreign, deadline),
             examine=self._examine_if_due,
             budget=self._budget,
         )
@@ -276,6 +276,11 @@ class JetStreamBackend(Backend):
         if bound.incarnation != self._bound.incarnation:
             raise MadeAnew
 
+    async def _in_touch(self, bound: Bound, deadline: Deadline) -> float:
+        """When the leader of `bound` was in touch with a majority, in monotonic time; raises as `_examine` does."""
+        await self._examine(bound, deadline)
+        return self._binding.in_touch_at
+
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
         known_before = self._marks.latest
         listing = await self._listings.take(deadline)
@@ -291,8 +296,5 @@ class JetStreamBackend(Backend):
             else:
                 items.append(Item(key, row.description))
         self._places.learn(taken, listing.last, known_before)
-        found = await self._describe({name: listing.rows[name].sequence for name in foreign}, deadline)
+        found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]
-
-    async def _describe(self, foreign: dict[str, int], deadline: Deadline) -> dict[str, str]:
-        return await describe(self._reading, foreign, deadline)

@@ -7,6 +7,7 @@ a bucket and make it anew, long after the bind.
 """
 
 import asyncio
+import math
 import secrets
 import time
 from dataclasses import dataclass
@@ -66,12 +67,17 @@ class Binding:
         preflight: Whether the credentials may examine it. Without, it is taken to be fit and
             replicated, and authority does not outlive this binding: a bucket that was made
             anew cannot be told from the old one.
+
+    Attributes:
+        in_touch_at: The latest monotonic time at which its leader is known to have been in touch
+            with a majority of its replicas.
     """
 
     def __init__(self, wire: Wire, bucket: str, *, preflight: bool) -> None:
         self._wire = wire
         self._bucket = bucket
         self._preflight = preflight
+        self.in_touch_at = -math.inf
         self._examined_at = 0.0
         self._examining: asyncio.Event | None = None
         self._found: Bound | None = None
@@ -147,6 +153,7 @@ class Binding:
         if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):
             raise BucketUnfitError(self._bucket, findings)
         self._examined_at = asked_at
+        self.in_touch_at = max(self.in_touch_at, asked_at - facts.unheard_for)
         self._found = Bound(
             facts.created,
             facts.replicas > 1,

@@ -5,6 +5,7 @@ A server of another release says more, or leaves out what has its zero value; ne
 error. Durations are in nanoseconds and sizes in bytes, as JetStream counts them.
 """
 
+import math
 from typing import Any, Final
 
 import msgspec
@@ -54,10 +55,17 @@ class StreamConfig(msgspec.Struct, frozen=True):
     consumer_limits: ConsumerLimits | None = None
 
 
+class Follower(msgspec.Struct, frozen=True):
+    """A replica besides the leader's: nanoseconds since the leader last heard of it, 0 for never."""
+
+    active: int = 0
+
+
 class StreamCluster(msgspec.Struct, frozen=True):
     """Where a stream is held; the name is empty where the server is alone."""
 
     name: str = ""
+    replicas: tuple[Follower, ...] | None = None
 
 
 class StreamFacts(msgspec.Struct, frozen=True):
@@ -98,6 +106,21 @@ class StreamFacts(msgspec.Struct, frozen=True):
     def is_clustered(self) -> bool:
         """Whether there are servers for replicas."""
         return bool(self.cluster.name) or self.replicas > 1
+
+    @property
+    def unheard_for(self) -> float:
+        """
+        Seconds for which the leader has not heard of so many replicas that they are a majority with it.
+
+        Infinite where it never has. Replicas answer their leader every second; where it is cut off
+        from them, it takes itself for the leader for ten seconds more.
+        """
+        followers = self.cluster.replicas or ()
+        needed = max(self.replicas, len(followers) + 1) // 2
+        if not needed:
+            return 0.0
+        heard = sorted(each.active for each in followers if each.active > 0)
+        return heard[needed - 1] / 1e9 if len(heard) >= needed else math.inf
 
     @property
     def allow_direct(self) -> bool:

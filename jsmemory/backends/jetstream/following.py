@@ -8,10 +8,12 @@ begins anew with everything: nothing that went without a trace meanwhile is miss
 To catch up costs one question to the leader: how far has the prefix come? Up to there the feed
 must have been heard, wherever its consumer lives. Every two seconds it costs one more, whether
 the leader is one still. An answer below what was heard before means
-that something is gone without a trace, or the whole bucket.
+that something is gone without a trace, or the whole bucket. And where the connection was lost
+meanwhile, an answer that fits proves nothing: nobody has told what became of the consumer.
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -32,6 +34,8 @@ _PATIENCE: Final = 1.0
 _LOOKED_ANEW_EVERY: Final = 30.0
 # Seconds after which a view in use looks at everything again. An operator's purge leaves no
 # message, and neither does a value that expires in a bucket without expiry markers.
+_SHOWN_FOR: Final = 2 * _LOOKED_ANEW_EVERY
+# Seconds for which what was looked at is shown. A view that nobody has used for longer looks first.
 
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
@@ -73,6 +77,8 @@ class Following(Feed):
         self._heard = 0
         self._is_in_step = False
         self._is_used = False
+        self._looked_at = -math.inf
+        self._followed: tuple[object, object] = (None, None)
         self._inbox: Inbox | None = None
 
     async def follow(self) -> None:
@@ -111,14 +117,18 @@ class Following(Feed):
             listings = self._listings()
             await listings.prove(deadline)
             goal = await listings.goal(deadline)
-        except (Denied, MadeAnew, BackendError):
+        except MadeAnew:
+            self._look_anew()
+            return False
+        except (Denied, BackendError):
             # The full listing meets it too, has more time, and says what it is.
             return False
-        if goal < heard:
+        now = (listings, self._wire.link)
+        if goal < heard or self._age > _SHOWN_FOR or self._followed != now:
             self._look_anew()
         try:
             async with asyncio.timeout(deadline.at_most(_PATIENCE)):
-                while not (self._is_in_step and self._heard >= goal):
+                while not (self._is_in_step and self._heard >= goal and self._followed == now):
                     await self._picture.moved()
         except TimeoutError:
             return False
@@ -130,6 +140,7 @@ class Following(Feed):
         await self._examine(deadline)
         listings, listing = self._listings(), Listing()
         inbox = listings.inbox(listing)
+        self._followed, self._looked_at = (listings, self._wire.link), asyncio.get_running_loop().time()
         async with listings.consumer(deadline) as asked, self._wire.subscription(inbox.subject, inbox.receive):
             await listings.complete(listing, inbox, asked, deadline)
             await self._take_all(listing, deadline)
@@ -138,15 +149,18 @@ class Following(Feed):
             await self._keep_up(listing, inbox, asked)
 
     async def _keep_up(self, listing: Listing, inbox: Inbox, asked: str) -> None:
-        begun = asyncio.get_running_loop().time()
         self._is_used = False
         while self._is_in_step:
             await inbox.listen(asked)
             if listing.rows:
                 await self._take_some(listing)
-            age = asyncio.get_running_loop().time() - begun
-            if age > _LOOKED_ANEW_EVERY and (self._is_used or self._picture.is_watched):
+            if self._age > _LOOKED_ANEW_EVERY and (self._is_used or self._picture.is_watched):
                 return
+
+    @property
+    def _age(self) -> float:
+        """Seconds since everything was looked at."""
+        return asyncio.get_running_loop().time() - self._looked_at
 
     def _look_anew(self) -> None:
         self._is_in_step = False

@@ -12,7 +12,7 @@ under its new sequence: the rows are kept by name, and each ends up in the listi
 import math
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,9 +28,11 @@ from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, 
 from jsmemory.errors import AccessDeniedError, BackendError, BackendUnavailableError, IncompleteListingError
 
 _ONE_TRY: Final = 2.0
-_PROVEN_FOR: Final = 2.0
-# Seconds for which a majority that was there is there: servers elect another leader when they
-# have not heard of theirs for 4 s at least.
+_IN_TOUCH_FOR: Final = 3.0
+# Seconds for which a leader that was in touch with a majority is the leader: they elect another
+# one when they have not heard of it for 4 s at least.
+_MADE_FOR: Final = 2.0
+# The same, for one that has made a consumer.
 _FORGOTTEN_AFTER: Final = 10_000_000_000
 # Nanoseconds after which the server removes a consumer that nobody could delete.
 
@@ -64,9 +66,19 @@ class Listings:
         bucket: Its name.
         token: The prefix; ``""`` for the whole bucket.
         is_replicated: Whether there is a majority to be asked after.
+        in_touch: Asks the leader when it was in touch with a majority; None where the credentials do
+            not allow to ask.
     """
 
-    def __init__(self, wire: Wire, bucket: str, token: str, *, is_replicated: bool) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        bucket: str,
+        token: str,
+        *,
+        is_replicated: bool,
+        in_touch: Callable[[Deadline], Awaitable[float]] | None,
+    ) -> None:
         self._wire = wire
         self._stream = f"KV_{bucket}"
         self._root = f"$KV.{bucket}."
@@ -75,7 +87,8 @@ class Listings:
         # No legal key, so nobody's; the publish that asks the leader never lands anyway.
         self._question = f"{inside}/"
         self._may_publish = True
-        self._proven_at = -math.inf if is_replicated else math.inf
+        self._in_touch = in_touch
+        self._proven_until = -math.inf if is_replicated else math.inf
 
     async def take(self, deadline: Deadline, *, after: int = 0) -> Listing:
         """
@@ -104,6 +117,8 @@ class Listings:
             await deadline.pause()
 
     async def _take_once(self, deadline: Deadline, after: int) -> Listing:
+        if self._in_touch is not None:
+            await self.prove(deadline)
         listing = Listing()
         inbox = self.inbox(listing)
         async with self.consumer(deadline, after) as asked, self._wire.subscription(inbox.subject, inbox.receive):
@@ -162,13 +177,14 @@ class Listings:
 
     def is_proven(self, asked_at: float) -> bool:
         """
-        Whether who was asked at a monotonic time, or later, was of a majority of the servers.
+        Whether who was asked at a monotonic time, or before, led the bucket.
 
         A leader that was cut off does not know that the others have elected another one. It goes
-        on to answer, and to refuse what it is to store, for as long as it is cut off. But it makes
-        no consumer: that takes a majority.
+        on to answer, and to refuse what it is to store. But it knows when it last heard of them.
+        Who may not ask for that takes the word of one who can make a consumer: that takes a
+        majority of all servers, and is the same where the bucket is on all of them.
         """
-        return self._proven_at >= asked_at - _PROVEN_FOR
+        return asked_at <= self._proven_until
 
     async def may_be_outdated(self, asked_at: float, deadline: Deadline) -> bool:
         """
@@ -190,16 +206,25 @@ class Listings:
             BackendUnavailableError: who answers is cut off from the majority.
         """
         while not self.is_proven(time.monotonic()):
-            try:
-                async with self.consumer(deadline):
-                    return
-            except Denied:
-                # Who may not ask has to take anyone's word.
-                self._proven_at = math.inf
-            except (Interrupted, NotAnswered, NotDelivered):
-                if deadline.has_passed:
-                    raise BackendUnavailableError("The server that answers is cut off from the others.") from None
+            if self._in_touch is not None:
+                self._proven_until = max(self._proven_until, await self._in_touch(deadline) + _IN_TOUCH_FOR)
+            else:
+                await self._prove_by_consumer(deadline)
+            if self.is_proven(time.monotonic()):
+                return
+            if deadline.has_passed:
+                raise BackendUnavailableError("The server that answers is cut off from the others.")
             await deadline.pause()
+
+    async def _prove_by_consumer(self, deadline: Deadline) -> None:
+        try:
+            async with self.consumer(deadline):
+                return
+        except Denied:
+            # Who may not ask has to take anyone's word.
+            self._proven_until = math.inf
+        except (Interrupted, NotAnswered, NotDelivered):
+            return
 
     @asynccontextmanager
     async def consumer(self, deadline: Deadline, after: int = 0) -> AsyncIterator[str]:
@@ -248,7 +273,8 @@ class Listings:
                 if error.is_passing:
                     raise Interrupted
                 raise translate.refusal(error)
-            self._proven_at = max(self._proven_at, asked_at)
+            if self._in_touch is None:
+                self._proven_until = max(self._proven_until, asked_at + _MADE_FOR)
             yield self._wire.api_subject(f"CONSUMER.MSG.NEXT.{self._stream}.{name}")
         finally:
             # Where it fails, the server forgets the consumer by itself.

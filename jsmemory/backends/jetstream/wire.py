@@ -156,6 +156,12 @@ class Wire:
         return getattr(client, "_server_info", None) or {}
 
     @property
+    def link(self) -> tuple[object, object]:
+        """What differs as soon as the connection is another one than before; where that cannot be seen, never."""
+        client = getattr(self.connection, "client", self.connection)
+        return client, getattr(client, "stats", {}).get("reconnects")
+
+    @property
     def is_closed(self) -> bool:
         """Whether the connection was closed for good: by its owner, or a bare client by itself."""
         return self.connection.is_closed

@@ -21,13 +21,14 @@ class LinkedCluster(NatsCluster):
 
     Args:
         folder: Holds the members' folders.
+        size: How many members.
         settings: Of all members.
     """
 
-    def __init__(self, folder: Path, *, settings: ServerSettings | None = None) -> None:
+    def __init__(self, folder: Path, *, size: int = 3, settings: ServerSettings | None = None) -> None:
         self._ports: dict[str, int] = {}
         self.routes: dict[str, Link] = {}
-        super().__init__(folder, settings=settings)
+        super().__init__(folder, size=size, settings=settings)
 
     def _draw_routes(self) -> None:
         self._ports = {node.name: draw_port() for node in self.nodes}
@@ -51,11 +52,11 @@ class Network:
 
     Args:
         folder: Where the members keep their streams.
-        replicas: 1 for a single server, 3 for a cluster.
+        size: 1 for a single server, 3 or 5 for a cluster.
     """
 
-    def __init__(self, folder: Path, replicas: int) -> None:
-        self.cluster = LinkedCluster(folder) if replicas > 1 else None
+    def __init__(self, folder: Path, size: int) -> None:
+        self.cluster = LinkedCluster(folder, size=size) if size > 1 else None
         self.nodes: tuple[NatsServer, ...] = self.cluster.nodes if self.cluster else (NatsServer(folder / "n1"),)
         self.clients = {node.name: _client_link(node) for node in self.nodes}
         self.routes: dict[str, Link] = self.cluster.routes if self.cluster else {}
@@ -99,13 +100,13 @@ class Network:
         else:
             await self.nodes[0].ready(READY_S)
 
-    def part(self, name: str) -> None:
-        """Keep a member from the others, and let its clients come to it."""
-        others = [node.name for node in self.nodes if node.name != name]
-        # What the others send to it goes over its own link, or over theirs where it connected.
-        self.routes[name].turn(Weather(holds=set(BOTH)))
-        for other in others:
-            self.routes[other].turn(Weather(holds=set(BOTH)), [name])
+    def part(self, *names: str) -> None:
+        """Keep some members from the others, and let their clients come to them."""
+        others = [node.name for node in self.nodes if node.name not in names]
+        # What one sends to another goes over the link of either, whoever of them connected.
+        for side, far_side in ((names, others), (others, names)):
+            for name in side:
+                self.routes[name].turn(Weather(holds=set(BOTH)), far_side)
 
     def join(self) -> None:
         """Let all routes be fair again; what was held on them arrives late."""
