@@ -53,7 +53,7 @@ def draw_comparisons(
     listed = operations["list"]
     if isinstance(listed, ListingComparison):
         screen.talk(
-            f"A listing of {listed.entries:,} entries took {listed.wire_bytes:,} bytes on the wire, "
+            f"A listing of {counted(listed.entries, 'entry', 'entries')} took {listed.wire_bytes:,} bytes on the wire, "
             f"of {MAX_LISTING_WIRE_BYTES:,} that a full store may."
         )
     screen.talk(

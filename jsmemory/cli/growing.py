@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.table import Table
 
 from jsmemory.cli import screen
+from jsmemory.cli.numbers import counted
 
 if TYPE_CHECKING:
     from jsmemory import Connection
@@ -61,6 +62,6 @@ def draw_growth(document: Mapping[str, Any]) -> None:
         screen.talk("over: it grew more than it may. On a busy machine that happens by chance: measure again.")
     for each in scale["filled"]:
         screen.talk(
-            f"{each['entries']:,} entries were stored at {each['per_second']:,.0f} a second, "
-            f"{each['bytes_of_an_entry']:.0f} bytes each."
+            f"A bucket of {counted(each['entries'], 'entry', 'entries')} was filled at {each['per_second']:,.0f} a "
+            f"second, with {each['bytes_of_an_entry']:.0f} bytes each."
         )

@@ -24,6 +24,13 @@ def numbers_in(text: str, flag: str, *, highest: int) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def counted(number: int, one: str) -> str:
-    """A number of things in words: ``1 run``, ``1,024 runs``."""
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """
+    A number of things in words: ``1 run``, ``1,024 runs``.
+
+    Args:
+        number: How many.
+        one: The word for one of them.
+        many: The word for more; left out, that for one with an s.
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -13,6 +13,7 @@ from rich.table import Table
 from jsmemory import MAX_CONTENT_BYTES, MAX_ENTRIES, InvalidOptionsError
 from jsmemory.cli import screen
 from jsmemory.cli.exits import SetupRefused, UsageRefused
+from jsmemory.cli.numbers import counted
 from jsmemory.cli.options import Choice, takes
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ def _lines(demand: "Demand", figures: "Figures", planned: "Plan") -> "Iterator[t
     yield "each of its nodes keeps", f"{planned.bytes_of_a_node / 1e9:,.1f} GB"
     yield "processors of the workers for reads and writes", f"{planned.worker_processors:.2f}"
     move = planned.move
-    yield "one bucket more moves", f"{move.prefixes:,} prefixes, {move.entries:,} entries, {move.bytes / 1e9:,.1f} GB"
+    moved = f"{counted(move.prefixes, 'prefix', 'prefixes')}, {counted(move.entries, 'entry', 'entries')}"
+    yield "one bucket more moves", f"{moved}, {move.bytes / 1e9:,.1f} GB"
     yield "which takes", f"{move.seconds / 60:,.0f} min at {move.entries_per_second:,.0f} entries a second"
 
 

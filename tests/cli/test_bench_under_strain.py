@@ -9,6 +9,7 @@ import pytest
 from jsmemory.cli.growing import draw_growth
 from jsmemory.cli.loading import draw_loads
 from jsmemory.errors import BackendUnavailableError
+from jsmemory.testing.measuring.scale.measuring import SIZE
 from jsmemory.testing.measuring.throughput import Load, measure_throughput
 from jsmemory.testing.servers import NatsServer
 
@@ -131,6 +132,12 @@ def test_what_counts_for_nothing_is_refused(shell: Any, options: tuple[str, ...]
     refused = shell("bench", *options)
     assert (refused.code, refused.out, refused.err.count("\n")) == (2, b"", 1)
     assert f"Leave out {flag}." in refused.err
+
+
+def test_the_help_tells_how_large_the_entries_of_a_large_bucket_are(shell: Any) -> None:
+    """Whoever fills a million of them looks for the room on the disk first."""
+    helped = " ".join(shell("bench", "--help").out.decode().split())
+    assert f"Their contents have {SIZE} bytes" in helped
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_first(shell: Any) -> None:

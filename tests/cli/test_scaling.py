@@ -44,6 +44,12 @@ def test_listings_are_shown_though_nobody_is_busy_with_them(shell: Any) -> None:
     assert "1,000 of" in second
 
 
+def test_one_is_one(shell: Any) -> None:
+    """A table that says 1 entries is not trusted with larger numbers either."""
+    shown = shell("scaling", "--measured", str(MEASURED), "--workers", "1", "--entries", "1").out.decode()
+    assert "1 prefix, 1 entry, " in shown
+
+
 def test_one_prefix_is_not_spread(shell: Any) -> None:
     """A dozen buckets for one worker would be made, and eleven of them stay empty."""
     refused = shell("scaling", "--measured", str(MEASURED), "--workers", "1", "--writes-per-second", "20000")
