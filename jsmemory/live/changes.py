@@ -75,7 +75,8 @@ class Changes(AsyncIterator[Change]):
         # The same trouble once: whoever goes on after it waits for what becomes of it.
         if lost is not None and (lost is not self._raised or lost is self._picture.failure):
             self._raised = lost
-            raise lost
+            # The same error again and again: what it went through the time before would only pile up.
+            raise lost.with_traceback(None)
 
     async def aclose(self) -> None:
         """End the iteration, also for who waits in it."""

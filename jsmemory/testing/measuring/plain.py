@@ -12,6 +12,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream import messages
+from jsmemory.backends.jetstream.heeding import Heed
 from jsmemory.backends.jetstream.wire import Connection
 from jsmemory.entries import Draft
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
@@ -47,10 +48,10 @@ class Plain:
         """Get one value: of any replica where the bucket allows that, else of the leader."""
         subject = f"$KV.{self._bucket}.{name}"
         if self.allows_direct:
-            await self._client.request(f"{self._api}.DIRECT.GET.KV_{self._bucket}.{subject}", b"", timeout=_TIMEOUT)
+            await self._request(f"{self._api}.DIRECT.GET.KV_{self._bucket}.{subject}", b"")
         else:
             asked = b'{"last_by_subj":"%s"}' % subject.encode()
-            await self._client.request(f"{self._api}.STREAM.MSG.GET.KV_{self._bucket}", asked, timeout=_TIMEOUT)
+            await self._request(f"{self._api}.STREAM.MSG.GET.KV_{self._bucket}", asked)
 
     async def publish(self, name: str, value: bytes, headers: dict[str, str]) -> int:
         """
@@ -60,11 +61,19 @@ class Plain:
             The sequence that it was stored at.
         """
         subject = f"$KV.{self._bucket}.{name}"
-        reply = await self._client.request(subject, value, timeout=_TIMEOUT, headers=headers)
+        reply = await self._request(subject, value, headers)
         answer = msgspec.json.decode(reply.data)
         if "seq" not in answer:
             raise BackendUnavailableError("The bucket refused a raw publish.", "Let nobody else write there meanwhile.")
         return int(answer["seq"])
+
+    async def _request(self, subject: str, payload: bytes, headers: dict[str, str] | None = None) -> Msg:
+        # Whoever stops a measurement stops it, also when an answer comes at that moment.
+        heed = Heed()
+        answer = await self._client.request(subject, payload, timeout=_TIMEOUT, headers=headers)
+        if heed.is_due:
+            await heed.stop()
+        return answer
 
     async def list_with_bodies(self, filter_subject: str) -> list[Msg]:
         """What the consumer that a store lists with delivers, bodies included."""
