@@ -1,5 +1,7 @@
 """The checker on histories written by hand: each violation, and the innocent history right beside it."""
 
+import pytest
+
 from jsmemory.testing.torture.checking import Guarantee
 from jsmemory.testing.torture.records import Opened
 
@@ -23,6 +25,43 @@ def test_an_error_that_is_not_the_contracts_is_told(story):
     """A caller that catches the contract's errors would die of it."""
     story.create(0, 1, "a", outcome="foreign", code="KeyError")
     assert story.broken == {Guarantee.CONTRACT}
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("create", "entry_not_found"),
+        ("create", "read_only"),
+        ("create", "stale_entry:changed"),
+        ("read", "stale_entry:unread"),
+        ("update", "entry_not_found"),
+        ("update", "store_full"),
+        ("delete", "entry_not_found"),
+        ("list", "read_only"),
+    ],
+)
+def test_a_refusal_that_its_method_does_not_have_is_told(story, operation, code):
+    """A caller has no branch for it, and no remedy."""
+    story.call(operation, 0, 1, "a", key="" if operation == "list" else "k", code=code)
+    story.end()
+    assert Guarantee.CONTRACT in story.broken
+
+
+def test_who_has_all_rights_and_is_denied_is_told(story):
+    """An operator would look for rights that are there."""
+    story.create(0, 1, "a", outcome="unavailable", code="access_denied")
+    story.end()
+    assert story.broken == {Guarantee.CONTRACT}
+
+
+def test_what_is_not_available_is_no_refusal(story):
+    """The innocent neighbour: servers come and go."""
+    story.create(0, 1, "a")
+    for operation in ("create", "read", "update", "delete", "list"):
+        key = "" if operation == "list" else "k"
+        story.call(operation, 2, 3, "b", key=key, outcome="unavailable", code="backend_unavailable")
+    story.end(k="a")
+    assert story.broken == set()
 
 
 def test_a_mixture_of_two_values_is_told(story):
@@ -341,6 +380,26 @@ def test_a_run_that_has_read_and_is_refused_as_if_it_had_not_is_told(story):
     assert story.broken == {Guarantee.HONEST}
 
 
+def test_a_run_that_has_read_nothing_and_is_refused_as_if_it_had_is_told(story):
+    """It would look for what it has never known."""
+    story.create(0, 1, "a")
+    story.update(2, 3, "b", run="other", code="stale_entry:changed")
+    story.end(k="a")
+    assert story.broken == {Guarantee.HONEST}
+
+
+def test_a_run_that_goes_on_elsewhere_may_be_told_of_a_change(story):
+    """The innocent neighbour: what it had seen came with its snapshot."""
+    story.create(0, 1, "a")
+    story.suspend(2, "r")
+    story.restore(3, "r2")
+    story.read(4, 5, "a", run="third", store="t")
+    story.update(6, 7, "b", run="third", store="t")
+    story.update(8, 9, "c", run="r2", code="stale_entry:changed")
+    story.end(k="b")
+    assert story.broken == set()
+
+
 def test_refusals_about_what_others_did_at_the_same_time_are_honest(story):
     """The innocent neighbours."""
     story.create(0, 10, "a")
@@ -526,6 +585,21 @@ def test_a_listing_of_what_was_never_there_or_is_no_more_is_told(story):
     story.list(4, 5, ("k", "a"))
     story.list(6, 7, ("other", "x"))
     story.end()
+    assert story.broken == {Guarantee.LISTED}
+
+
+def test_a_listing_that_shows_a_key_twice_or_out_of_order_is_told(story):
+    """An agent that sees two notes where one is trusts the wrong one; and a cut index keeps what comes first."""
+    story.create(0, 1, "a", key="j")
+    story.create(0, 1, "b")
+    story.list(2, 3, ("j", "a"), ("k", "b"))
+    story.end(j="a", k="b")
+    assert story.broken == set()
+    story.list(4, 5, ("k", "b"), ("j", "a"))
+    assert [violation.what for violation in story.violations] == ["k was listed before j"]
+    story.records[-2:] = []
+    story.list(4, 5, ("j", "a"), ("k", "b"), ("k", "b"))
+    assert [violation.what for violation in story.violations] == ["k was listed twice"]
     assert story.broken == {Guarantee.LISTED}
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from jsmemory.testing.torture.calls import Call, History
-from jsmemory.testing.torture.checking.codes import FULL
+from jsmemory.testing.torture.checking.codes import DENIED, FULL, REFUSALS
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.listings import final_listing
 from jsmemory.testing.torture.values import TORN
@@ -20,6 +20,10 @@ def check_answers(history: History) -> Iterator[Violation]:
             yield violation(Guarantee.WHOLE, f"{call.value} was read with a content that is not its own", [call])
         elif call.outcome == "foreign":
             yield violation(Guarantee.CONTRACT, f"a call ended with {call.code}", [call])
+        elif (call.outcome == "refused" and call.code not in REFUSALS[call.operation]) or call.code == DENIED:
+            # Workers write what is legal, and may do all that they do.
+            what = f"{call.operation} ended with {call.code or 'a refusal of no name'}, for which there is no ground"
+            yield violation(Guarantee.CONTRACT, what, [call])
         elif call.operation in ("read", "list") and call.outcome == "ok":
             shown = ((call.key, call.value),) if call.key else call.listed
             for key, value in shown:

@@ -18,11 +18,16 @@ The realm is ``""``, or the store object whose authority ends with it.
 """
 
 
-def authorities(history: History) -> dict[Call, Call]:
+def authorities(history: History, *, forgets: bool = True) -> dict[Call, Call]:
     """
     For each update, the call that had shown its run the value which it may replace.
 
     An update of a run that had seen nothing is not in it.
+
+    Args:
+        history: The run.
+        forgets: Whether authority is dropped as a store drops it. If not, only updates of
+            runs that can never have seen anything are left out.
     """
     found: dict[Call, Call] = {}
     snapshots: dict[str, Seen] = {}
@@ -40,18 +45,19 @@ def authorities(history: History) -> dict[Call, Call]:
             case Restored():
                 scopes[scope] = snapshots.get(event.snapshot, {}) | seen
             case Call():
-                _follow(event, seen, found, history)
+                _follow(event, seen, found, history, forgets=forgets)
     return found
 
 
-def _follow(call: Call, seen: Seen, found: dict[Call, Call], history: History) -> None:
+def _follow(call: Call, seen: Seen, found: dict[Call, Call], history: History, *, forgets: bool) -> None:
     place = (call.space, call.key, call.store if call.store in history.lonely else "")
     shown = seen.get(place)
     if call.operation == "update" and shown is not None:
         found[call] = shown
-    if call.operation != "delete" and call.outcome == "ok" and call.key:
+    has_learnt = call.outcome == "ok" or (not forgets and call.is_unknown)
+    if call.operation != "delete" and has_learnt and call.key:
         seen[place] = call
-    elif shown is not None and _drops(call) and not may_have_lapsed(shown, call, history):
+    elif forgets and shown is not None and _drops(call) and not may_have_lapsed(shown, call, history):
         del seen[place]
 
 

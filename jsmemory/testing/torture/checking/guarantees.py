@@ -35,7 +35,7 @@ class Guarantee(StrEnum):
     ROOM = "room"
     """A store that has room takes a new entry."""
     LISTED = "listed"
-    """A listing shows every entry that was there all the time, and none that cannot have been."""
+    """A listing shows every entry that was there all the time, once and in order, and none that cannot have been."""
 
     @property
     def promise(self) -> str:
@@ -56,7 +56,7 @@ _PROMISES = {
     Guarantee.EXISTED: "of all deletes of one value exactly one says that it existed",
     Guarantee.CAPACITY: "a store holds no more than its entries",
     Guarantee.ROOM: "a store that has room takes a new entry",
-    Guarantee.LISTED: "a listing shows every entry that was there all the time, and none that cannot have been",
+    Guarantee.LISTED: "a listing shows every entry that was there all the time, once and in order, and no other",
 }
 
 

@@ -1,8 +1,9 @@
-"""The guarantee about listings: every entry that was there all the time, and none that cannot have been."""
+"""The guarantee about listings: every entry that was there all the time, in order, and none that cannot have been."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
@@ -32,7 +33,11 @@ def looks_of(history: History) -> Looks:
 
 
 def check_listings(history: History) -> Iterator[Violation]:
-    """Hold listings against the keys that were written once, and never again, and against those that nobody wrote."""
+    """
+    Hold listings against the keys that were written once, and never again, and against those that nobody wrote.
+
+    Each key is listed once, and all of them sorted.
+    """
     written: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     steady: defaultdict[str, list[Call]] = defaultdict(list)
     for (space, key), calls in history.by_key().items():
@@ -41,6 +46,7 @@ def check_listings(history: History) -> Iterator[Violation]:
             steady[space].extend(call for call in calls if call.is_write)
     for listing in _listings(history):
         yield from _ghosts(listing, written[listing.space])
+        yield from _out_of_order(listing)
         if not any(wipe.began < listing.end and wipe.ended > listing.start for wipe in history.wipes):
             yield from _of_steady(listing, steady[listing.space], history)
 
@@ -73,6 +79,15 @@ def _ghosts(listing: Call, written: set[tuple[str, str]]) -> Iterator[Violation]
             yield violation(
                 Guarantee.LISTED, f"{key} was listed with {value!r}, which nobody wrote", [listing], key=key
             )
+
+
+def _out_of_order(listing: Call) -> Iterator[Violation]:
+    for (one, _), (other, _) in pairwise(listing.listed):
+        # Of legal keys the order of the characters is that of the bytes.
+        if one >= other:
+            what = f"{one} was listed twice" if one == other else f"{one} was listed before {other}"
+            yield violation(Guarantee.LISTED, what, [listing], key=other)
+            return
 
 
 def _of_steady(listing: Call, steady: Sequence[Call], history: History) -> Iterator[Violation]:

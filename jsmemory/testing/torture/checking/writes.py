@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jsmemory.testing.torture.calls import Call, History
-from jsmemory.testing.torture.checking.authority import may_have_lapsed
-from jsmemory.testing.torture.checking.codes import UNREAD
+from jsmemory.testing.torture.checking.authority import authorities, may_have_lapsed
+from jsmemory.testing.torture.checking.codes import CHANGED, UNREAD
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.naming import named
 from jsmemory.testing.torture.checking.ordering import Ordering, Undecided
@@ -44,12 +44,13 @@ def check_writes(
         looks: What listings and the final states have shown of each key.
     """
     shown = _shown(history)
+    may_know = authorities(history, forgets=False)
     found: list[Violation] = []
     undecided: list[str] = []
     for (space, key), calls in history.by_key().items():
         if is_steady(calls):
             continue
-        found.extend(_unauthorised(calls, seen, history))
+        found.extend(_unauthorised(calls, seen, may_know, history))
         steps, passing = steps_of(calls, seen, shown, history)
         try:
             contradictions = Ordering([*steps, *looks.get((space, key), ())], passing).contradictions()
@@ -84,7 +85,9 @@ def _shown(history: History) -> dict[str, float]:
     return shown
 
 
-def _unauthorised(calls: Sequence[Call], seen: Mapping[Call, Call], history: History) -> Iterator[Violation]:
+def _unauthorised(
+    calls: Sequence[Call], seen: Mapping[Call, Call], may_know: Mapping[Call, Call], history: History
+) -> Iterator[Violation]:
     for call in calls:
         if call.operation != "update":
             continue
@@ -92,6 +95,9 @@ def _unauthorised(calls: Sequence[Call], seen: Mapping[Call, Call], history: His
         if shown is None and call.outcome == "ok":
             what = f"{call.value} was stored by a run that had seen nothing of the key"
             yield violation(Guarantee.UNSEEN, what, [call])
+        elif call.code == CHANGED and not call.is_unknown and call not in may_know:
+            what = "a run that had seen nothing of the key was refused as if what it had seen had changed"
+            yield violation(Guarantee.HONEST, what, [call])
         elif shown is not None and call.code == UNREAD and not may_have_lapsed(shown, call, history):
             what = f"the run had seen {shown.value}, and was refused as if it had seen nothing"
             yield violation(Guarantee.HONEST, what, [shown, call])
