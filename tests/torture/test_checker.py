@@ -3,7 +3,7 @@
 import pytest
 
 from jsmemory.testing.torture.checking import Guarantee
-from jsmemory.testing.torture.records import Opened
+from jsmemory.testing.torture.records import Opened, Stored
 
 
 def test_a_quiet_history_breaks_nothing(story):
@@ -212,6 +212,18 @@ def test_a_value_that_the_stream_holds_twice_was_applied_twice(story):
     assert story.broken == {Guarantee.ONCE}
 
 
+@pytest.mark.parametrize(("began", "broken"), [(3, {Guarantee.ONCE}), (0.5, set())])
+def test_a_create_that_is_stored_again_after_it_returned_was_applied_twice(story, began, broken):
+    """Its own marker comes before it returns; what the stream held before that one tells when that was."""
+    story.create(0, 1, "a")
+    story.create(began, 4, "b", key="other")
+    story.delete(3, 5, outcome="unknown", code="outcome_unknown")
+    for sequence, (key, value) in enumerate([("k", "a"), ("other", "b"), ("k", ""), ("k", "a")], 1):
+        story.records.append(Stored(0, sequence, "few", key, value))
+    story.end(k="a", other="b")
+    assert story.broken == broken
+
+
 # -- refused ----------------------------------------------------------------------------------
 
 
@@ -257,6 +269,19 @@ def test_what_took_one_too_many_back_may_have_gone_with_the_bucket(story):
     story.wipe(2, 3)
     story.end()
     assert Guarantee.REFUSED not in story.broken
+
+
+@pytest.mark.parametrize(("began", "broken"), [(5, {Guarantee.REFUSED}), (0, set())])
+def test_one_too_many_is_taken_back_before_it_is_refused(small, began, broken):
+    """Whoever was told that nothing was written does not look for it; what was stored before the marker tells when."""
+    small.create(0, 1, "v0", key="k0")
+    small.create(0, 1, "v1", key="k1")
+    small.create(2, 4, "a", code="store_full")
+    small.update(began + 1.5, 7, "v2", key="k1")
+    for sequence, (key, value) in enumerate([("k0", "v0"), ("k1", "v1"), ("k", "a"), ("k1", "v2"), ("k", "")], 1):
+        small.records.append(Stored(0, sequence, "few", key, value))
+    small.end(k0="v0", k1="v2")
+    assert small.broken == broken
 
 
 def test_one_too_many_that_was_not_taken_back_when_the_bucket_was_made_anew_is_told(story):
@@ -520,6 +545,29 @@ def test_a_listing_may_show_one_too_many_while_it_is_taken_back(small):
     assert small.broken == set()
     small.list(6, 7, ("k0", "v0"), ("k1", "v1"), ("k2", "v2"))
     assert Guarantee.CAPACITY in small.broken
+
+
+def test_more_acknowledged_entries_than_a_store_holds_are_told_also_if_nobody_lists_them(small):
+    """They were there together, and whoever had listed them then would have seen it."""
+    for number in range(3):
+        small.create(number, number + 0.5, f"v{number}", key=f"k{number}")
+    for number in range(3):
+        small.delete(10 + number, 10.5 + number, key=f"k{number}")
+    small.end()
+    assert small.broken == {Guarantee.CAPACITY}
+    assert [call.value for call in small.violations[0].calls] == ["v2"]
+
+
+def test_places_that_may_have_been_free_are_not_counted(small):
+    """The innocent neighbour: a delete that is under way, or was cut off, may have made room already."""
+    small.create(0, 1, "v0", key="k0")
+    small.create(0, 1, "v1", key="k1")
+    small.delete(2, 9, key="k0")
+    small.create(3, 4, "v2", key="k2")
+    small.delete(5, 6, key="k1", outcome="unknown", code="outcome_unknown")
+    small.create(6, 7, "v3", key="k3")
+    small.end(k2="v2", k3="v3")
+    assert small.broken == set()
 
 
 def test_full_is_said_only_of_a_store_that_can_be(small):

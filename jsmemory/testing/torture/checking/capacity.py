@@ -4,6 +4,8 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.testing.torture.calls import Call, History
@@ -40,7 +42,49 @@ def check_capacity(history: History) -> Iterator[Violation]:
             last = [each for each in creates[rest.space] if each.value in kept][capacity:]
             what = f"in the end there were {len(rest.listed)} entries, of {capacity} that there may be"
             yield violation(Guarantee.CAPACITY, what, [*last, rest])
+    yield from _held_at_once(history, capacity)
     yield from _refused_with_room(history, capacity)
+
+
+def _held_at_once(history: History, capacity: int) -> Iterator[Violation]:
+    """Tell where more acknowledged entries were there at one moment than there may be, also if nobody listed them."""
+    stays: defaultdict[str, list[_Stay]] = defaultdict(list)
+    for (space, _), calls in history.by_key().items():
+        stays[space].extend(_stays(calls, history.wipes))
+    for there in stays.values():
+        # What goes at a moment makes room for what comes at it.
+        moments = sorted([(stay.since, 1) for stay in there] + [(stay.until, -1) for stay in there])
+        counts = accumulate(change for _, change in moments)
+        most, at = max(zip(counts, (at for at, _ in moments), strict=True), default=(0, math.inf))
+        if most > capacity:
+            held = sorted((stay for stay in there if stay.since <= at < stay.until), key=lambda stay: stay.since)
+            what = f"{most} acknowledged entries were there at once, of {capacity} that there may be"
+            yield violation(Guarantee.CAPACITY, what, [stay.create for stay in held[capacity:]], key="")
+
+
+class _Stay(NamedTuple):
+    """How long the entry of a create that returned was there for certain, whatever value it had."""
+
+    since: float
+    until: float
+    create: Call
+
+
+def _stays(calls: Sequence[Call], wipes: Sequence[Wiped]) -> Iterator[_Stay]:
+    """From when a create returned until the first thing began that may have removed the entry."""
+    removals = [(wipe.began, wipe.ended) for wipe in wipes]
+    removals += [
+        (call.start, call.end) for call in calls if call.operation == "delete" and (call.existed or call.is_unknown)
+    ]
+    removals.sort()
+    starts = [start for start, _ in removals]
+    ends = [-math.inf, *accumulate((end for _, end in removals), max)]
+    for call in calls:
+        if call.operation == "create" and call.outcome == "ok":
+            earlier = bisect_left(starts, call.start)
+            until = starts[earlier] if earlier < len(starts) else math.inf
+            if ends[earlier] < call.start and call.end < until:
+                yield _Stay(call.end, until, call)
 
 
 def _refused_with_room(history: History, capacity: int) -> Iterator[Violation]:

@@ -4,6 +4,7 @@ The guarantees that the stream's own history shows: what was stored, in which or
 It tells without any doubt what other checks have to conclude.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -14,6 +15,9 @@ from jsmemory.testing.torture.records import Stored
 
 Writes = Mapping[tuple[str, str, str], Call]
 
+Since = Mapping[Stored, float]
+"""Of each message, a time before which it was not stored."""
+
 
 def check_stream(history: History, seen: Mapping[Call, Call]) -> Iterator[Violation]:
     """Hold the messages of the stream against the calls that stored them."""
@@ -23,22 +27,34 @@ def check_stream(history: History, seen: Mapping[Call, Call]) -> Iterator[Violat
     by_key: defaultdict[tuple[int, str, str], list[Stored]] = defaultdict(list)
     for stored in history.stored:
         by_key[stored.era, stored.space, stored.key].append(stored)
+    since = _since(history, writes)
     is_whole = bool(history.rests) and all(rest.is_whole_history for rest in history.rests)
     for (_, space, key), messages in by_key.items():
-        yield from _twice(space, key, messages, writes)
-        yield from _refused(space, key, messages, writes, history)
+        yield from _twice(space, key, messages, writes, since)
+        yield from _refused(space, key, messages, writes, since, history)
         if is_whole:
             yield from _replaced(space, key, messages, writes, seen)
     if is_whole:
         yield from _missing(history)
 
 
-def _twice(space: str, key: str, messages: list[Stored], writes: Writes) -> Iterator[Violation]:
+def _since(history: History, writes: Writes) -> Since:
+    """A stream stores one message after the other: each later than the writes before it began."""
+    since: dict[Stored, float] = {}
+    latest = -math.inf
+    for message in history.stored:
+        write = writes.get((message.space, message.key, message.value))
+        latest = max(latest, -math.inf if write is None else write.start)
+        since[message] = latest
+    return since
+
+
+def _twice(space: str, key: str, messages: list[Stored], writes: Writes, since: Since) -> Iterator[Violation]:
     sequences: defaultdict[str, list[int]] = defaultdict(list)
     for number, message in enumerate(messages):
         write = writes.get((space, key, message.value))
         # A create that was one too many is taken back, and may be tried again.
-        if write is not None and not (write.operation == "create" and _is_taken_back(messages, number)):
+        if write is not None and not (write.operation == "create" and _is_taken_back(messages, number, write, since)):
             sequences[message.value].append(message.sequence)
     for value, found in sequences.items():
         if len(found) > 1:
@@ -46,17 +62,24 @@ def _twice(space: str, key: str, messages: list[Stored], writes: Writes) -> Iter
             yield violation(Guarantee.ONCE, what, [writes[space, key, value]])
 
 
-def _is_taken_back(messages: list[Stored], number: int) -> bool:
-    return number + 1 < len(messages) and not messages[number + 1].value
+def _is_taken_back(messages: list[Stored], number: int, create: Call, since: Since) -> bool:
+    """Whether the next message may be the create's own marker, which it stores before it returns."""
+    if number + 1 == len(messages) or messages[number + 1].value:
+        return False
+    return create.is_unknown or since[messages[number + 1]] < create.end
 
 
-def _refused(space: str, key: str, messages: list[Stored], writes: Writes, history: History) -> Iterator[Violation]:
+def _refused(
+    space: str, key: str, messages: list[Stored], writes: Writes, since: Since, history: History
+) -> Iterator[Violation]:
     for number, message in enumerate(messages):
         write = writes.get((space, key, message.value))
         if write is None or not write.is_refused:
             continue
         passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
-        is_over = _is_taken_back(messages, number) or (message is messages[-1] and _met_a_wipe(write, history))
+        is_over = _is_taken_back(messages, number, write, since) or (
+            message is messages[-1] and _met_a_wipe(write, history)
+        )
         if not (passes and is_over):
             what = f"{message.value} was stored at {message.sequence}, and refused with {write.code}"
             yield violation(Guarantee.REFUSED, what, [write])
