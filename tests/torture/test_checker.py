@@ -514,6 +514,30 @@ def test_two_deletes_of_one_value_that_both_say_it_existed_are_told(story):
     assert story.broken == {Guarantee.EXISTED}
 
 
+@pytest.mark.parametrize("came", [{"code": "store_full"}, {"outcome": "unavailable", "code": "backend_unavailable"}])
+def test_one_too_many_may_be_deleted_before_it_is_taken_back(small, came):
+    """The innocent neighbour: it was there, and whoever deleted it is told so."""
+    small.create(0, 1, "v0", key="k0")
+    small.create(0, 1, "v1", key="k1")
+    small.create(2, 9, "a", **came)
+    small.delete(3, 4, run="other", store="t")
+    small.end(k0="v0", k1="v1")
+    assert small.broken == set()
+    small.delete(3, 4, run="third", store="u")
+    assert small.broken == {Guarantee.EXISTED}
+
+
+def test_one_too_many_may_be_deleted_and_tried_again(story):
+    """The innocent neighbour of a value that is deleted twice: here it was stored twice."""
+    story.create(0, 9, "a")
+    story.list(1, 2, ("k", "a"))
+    story.delete(3, 4, run="other", store="t")
+    story.list(5, 6)
+    story.list(10, 11, ("k", "a"))
+    story.end(k="a")
+    assert story.broken == set()
+
+
 def test_two_deletes_of_two_values_may_both_say_so(story):
     """The innocent neighbour."""
     story.create(0, 1, "a")
@@ -691,6 +715,7 @@ def test_one_too_many_may_be_taken_back_and_tried_again(story):
     story.create(0, 5, "a")
     story.list(1, 2, ("k", "a"))
     story.list(2.1, 3)
+    story.delete(3.5, 4, existed=False, run="other")
     story.list(5.5, 6, ("k", "a"))
     story.stored("a", "", "a")
     story.end(k="a")

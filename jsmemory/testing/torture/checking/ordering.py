@@ -183,7 +183,11 @@ class Ordering:
     def _after(self, state: _State, number: int) -> _State:
         step = self._steps[number]
         looked = {look for look in self._looks if self._steps[look].fits(step.makes)}
-        return _State(step.makes, step.start, state.done | {number}, state.looked | looked)
+        done = state.done | {number}
+        if step.makes is None:
+            # What somebody else has taken away need not be taken back any more.
+            done |= {each + 1 for each in self._passing & state.done if self._steps[each].makes == state.value}
+        return _State(step.makes, step.start, done, state.looked | looked)
 
     def _fewest(self, states: set[_State]) -> set[_State]:
         """Without those that allow nothing which another one does not allow too."""

@@ -74,7 +74,8 @@ class Passing:
 
     Attributes:
         stored: The step that stores the value.
-        taken_back: The step that takes it away; both have happened when the call ends, or neither.
+        taken_back: The step that takes it away, unless somebody else does. When the call ends, both
+            have happened or neither.
     """
 
     stored: Step
