@@ -494,6 +494,51 @@ def test_a_read_of_an_older_life_is_told(story):
     assert story.broken == {Guarantee.SESSION}
 
 
+def test_a_read_that_finds_nothing_of_what_stood_in_the_way_is_told(story):
+    """A run that may neither create nor read a note can do nothing at all."""
+    story.create(0, 1, "a")
+    story.create(2, 3, "b", run="other", store="t", code="entry_exists")
+    story.read(4, 5, run="other", store="t", code="entry_not_found")
+    story.end(k="a")
+    assert story.broken == {Guarantee.SESSION}
+
+
+@pytest.mark.parametrize("gone", ["deleted", "cut off", "taken back", "wiped"])
+def test_a_read_may_find_nothing_of_what_stood_in_the_way_and_may_be_gone(story, gone):
+    """The innocent neighbours."""
+    story.create(0, 10 if gone == "taken back" else 1, "a")
+    story.create(2, 3, "b", run="other", store="t", code="entry_exists")
+    if gone == "deleted":
+        story.delete(2, 9, store="u")
+    elif gone == "cut off":
+        story.delete(1, 1.5, store="u", outcome="unknown", code="outcome_unknown")
+    elif gone == "wiped":
+        story.wipe(3, 3.5)
+    story.read(4, 5, run="other", store="t", code="entry_not_found")
+    assert story.broken == set()
+
+
+def test_a_read_of_what_this_store_has_said_to_be_changed_is_told(story):
+    """A run reads because it was told to, merges into old words, and is told so again."""
+    story.create(0, 1, "a")
+    story.read(1.2, 1.5, "a", run="other", store="t")
+    story.update(2, 3, "b")
+    story.update(4, 5, "c", run="other", store="t", code="stale_entry:changed")
+    story.read(6, 7, "a", run="other", store="t")
+    story.end(k="b")
+    assert story.broken == {Guarantee.SESSION}
+
+
+def test_a_value_that_was_taken_back_and_tried_again_may_be_read_after_it_had_changed(small):
+    """The innocent neighbour: it is the same value, stored once more."""
+    small.create(0, 9, "a")
+    small.read(1, 2, "a", run="other", store="t")
+    small.update(3, 4, "b", run="other", store="t", code="stale_entry:changed")
+    small.read(5, 6, "a", run="other", store="t")
+    small.end(k="a")
+    assert small.broken == set()
+
+
 def test_an_update_on_the_authority_of_its_own_value_is_told(story):
     """Records that contradict themselves are told, and do not send a checker round in circles."""
     story.create(0, 1, "a")

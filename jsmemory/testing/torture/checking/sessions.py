@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jsmemory.testing.torture.calls import Call, History
+from jsmemory.testing.torture.checking.authority import may_have_lapsed
+from jsmemory.testing.torture.checking.codes import CHANGED, EXISTS
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.records import Wiped
 
@@ -18,49 +20,87 @@ def check_sessions(history: History, seen: Mapping[Call, Call]) -> Iterator[Viol
         for call in calls:
             stores[call.store].append(call)
         for session in stores.values():
-            yield from _of_session(session, calls, lives, history.wipes)
+            yield from _Session(calls, lives, seen, history).gone_back(session)
 
 
-def _of_session(
-    session: Sequence[Call], calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]
-) -> Iterator[Violation]:
-    # A read is held against what was known when it began.
-    moments = sorted(
-        [(call.start, 1, number) for number, call in enumerate(session) if call.operation == "read"]
-        + [(call.end, 0, number) for number, call in enumerate(session) if not call.is_open]
-    )
-    known: Call | None = None
-    deleted: Call | None = None
-    for _, begins, number in moments:
-        call = session[number]
-        if begins:
-            if (broken := _gone_back(call, known, deleted, calls, lives, wipes)) is not None:
+class _Session:
+    """
+    What one store object has learnt of a key.
+
+    Args:
+        calls: The calls about the key, on whichever store.
+        lives: Which values are older than others.
+        seen: What the runs had seen, by their updates.
+        history: The run.
+    """
+
+    def __init__(self, calls: Sequence[Call], lives: "Lives", seen: Mapping[Call, Call], history: History) -> None:
+        self._calls = calls
+        self._lives = lives
+        self._seen = seen
+        self._history = history
+        self._known: Call | None = None
+        self._deleted: Call | None = None
+        self._taken: Call | None = None
+        self._changed: dict[str, Call] = {}
+
+    def gone_back(self, session: Sequence[Call]) -> Iterator[Violation]:
+        """The reads that went back behind it."""
+        # A read is held against what was known when it began.
+        moments = sorted(
+            [(call.start, 1, number) for number, call in enumerate(session) if call.operation == "read"]
+            + [(call.end, 0, number) for number, call in enumerate(session) if not call.is_open]
+        )
+        for _, begins, number in moments:
+            call = session[number]
+            if not begins:
+                self._learn(call)
+            elif (broken := self._gone_back(call)) is not None:
                 yield broken
-        elif call.outcome == "ok" and call.operation in ("read", "create", "update"):
-            if known is None or not lives.is_older(call.value, known.value):
-                known = call
+
+    def _learn(self, call: Call) -> None:
+        if call.outcome == "ok" and call.operation in ("read", "create", "update"):
+            if self._known is None or not self._lives.is_older(call.value, self._known.value):
+                self._known = call
         elif call.operation == "delete" and call.outcome == "ok":
-            deleted = call
+            self._deleted = call
+        elif call.code == EXISTS and not call.is_unknown:
+            self._taken = call
+        elif call.code == CHANGED and call in self._seen and self._is_past(self._seen[call], call):
+            self._changed[self._seen[call].value] = call
 
+    def _is_past(self, shown: Call, refused: Call) -> bool:
+        """Whether a value that has changed is over, rather than taken back to be stored again."""
+        is_stored = all(write is shown or write.end < shown.start for write in self._lives.written(shown.value))
+        return is_stored and not refused.is_unknown and not may_have_lapsed(shown, refused, self._history)
 
-def _gone_back(
-    read: Call, known: Call | None, deleted: Call | None, calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]
-) -> Violation | None:
-    if read.outcome == "ok":
-        if known is not None and lives.is_older(read.value, known.value):
+    def _gone_back(self, read: Call) -> Violation | None:
+        if read.outcome == "ok":
+            return self._has_shown_what_is_over(read)
+        if read.outcome != "refused":
+            return None
+        known, taken = self._known, self._taken
+        if known is not None and not _may_be_gone(read, known, self._calls, self._lives, self._history.wipes):
+            what = f"nothing was found where {known.value} was known, and nobody had deleted it"
+            return violation(Guarantee.SESSION, what, [*self._lives.written(known.value), known, read])
+        if taken is not None and not _may_be_free(read, taken, self._calls, self._history.wipes):
+            what = "nothing was found where a value had stood in the way, and nobody had deleted it"
+            return violation(Guarantee.SESSION, what, [taken, read])
+        return None
+
+    def _has_shown_what_is_over(self, read: Call) -> Violation | None:
+        known, deleted, changed = self._known, self._deleted, self._changed.get(read.value)
+        written = self._lives.written(read.value)
+        if known is not None and self._lives.is_older(read.value, known.value):
             what = f"{read.value} was read where {known.value} was known, which replaced it"
-            return violation(
-                Guarantee.SESSION, what, [*lives.written(read.value), *lives.written(known.value), known, read]
-            )
-        if deleted is not None and any(
-            call.end < deleted.start for call in lives.written(read.value) if call.outcome == "ok"
-        ):
+            return violation(Guarantee.SESSION, what, [*written, *self._lives.written(known.value), known, read])
+        if deleted is not None and any(call.end < deleted.start for call in written if call.outcome == "ok"):
             what = f"{read.value} was read after this store had found it deleted"
-            return violation(Guarantee.SESSION, what, [*lives.written(read.value), deleted, read])
-    elif read.outcome == "refused" and known is not None and not _may_be_gone(read, known, calls, lives, wipes):
-        what = f"nothing was found where {known.value} was known, and nobody had deleted it"
-        return violation(Guarantee.SESSION, what, [*lives.written(known.value), known, read])
-    return None
+            return violation(Guarantee.SESSION, what, [*written, deleted, read])
+        if changed is not None:
+            what = f"{read.value} was read after this store had said that it had changed"
+            return violation(Guarantee.SESSION, what, [*written, changed, read])
+        return None
 
 
 def _may_be_gone(read: Call, known: Call, calls: Sequence[Call], lives: "Lives", wipes: Sequence[Wiped]) -> bool:
@@ -70,6 +110,23 @@ def _may_be_gone(read: Call, known: Call, calls: Sequence[Call], lives: "Lives",
     return any(
         call.start < read.end and (call.end > written or call.is_unknown) and _removes(call, known) for call in calls
     )
+
+
+def _may_be_free(read: Call, taken: Call, calls: Sequence[Call], wipes: Sequence[Wiped]) -> bool:
+    """Whether what a create had found, whichever value it was, may be there no more."""
+    if any(wipe.ended > taken.start and wipe.began < read.end for wipe in wipes):
+        return True
+    return any(
+        call.start < read.end and (call.end > taken.start or call.is_unknown) and _may_have_freed(call)
+        for call in calls
+    )
+
+
+def _may_have_freed(call: Call) -> bool:
+    if call.operation == "delete":
+        return call.existed or call.is_unknown
+    # Any create may have been one too many, taken back, and have been what was found.
+    return call.operation == "create" and (call.code != EXISTS or call.is_unknown)
 
 
 def _removes(call: Call, known: Call) -> bool:
