@@ -193,6 +193,20 @@ def test_a_create_with_an_unknown_outcome_does_not_come_after_another_life_of_th
     assert story.broken != set()
 
 
+def test_a_create_with_an_unknown_outcome_may_land_in_a_bucket_that_was_made_anew(story):
+    """The innocent neighbour: a request that was held back finds nothing under its key there either."""
+    story.create(0, 1, "a", outcome="unknown", code="outcome_unknown")
+    story.wipe(2, 3)
+    story.list(4, 5, ("k", "a"))
+    story.end(k="a")
+    assert story.broken == set()
+    story.records[-3:] = []
+    story.create(4, 5, "b")
+    story.delete(6, 7)
+    story.end(k="a")
+    assert story.broken != set()
+
+
 # -- once -------------------------------------------------------------------------------------
 
 

@@ -7,12 +7,16 @@ what a call has found.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from jsmemory.testing.torture.calls import Call, History
 from jsmemory.testing.torture.checking.authority import may_have_lapsed
 from jsmemory.testing.torture.checking.codes import CHANGED, EXISTS, FULL
+
+_HELD_BACK: Final = 10.0
+# Seconds for which a request may be under way when nobody waits for it any more: longer than any
+# link is slow or down.
 
 Needs = Literal["anything", "nothing", "something", "value", "other"]
 """
@@ -99,7 +103,7 @@ def steps_of(
     for call in calls:
         match call.operation:
             case "create":
-                _creating(call, shown, steps, passing)
+                _creating(call, shown, history, steps, passing)
             case "update":
                 if call in seen:
                     _updating(call, seen[call], shown, history, steps)
@@ -137,12 +141,17 @@ def _written(call: Call, needs: Needs, shown: Mapping[str, float], which: str = 
     )
 
 
-def _creating(call: Call, shown: Mapping[str, float], steps: list[Step], passing: list[Passing]) -> None:
+def _creating(
+    call: Call, shown: Mapping[str, float], history: History, steps: list[Step], passing: list[Passing]
+) -> None:
     if call.code == EXISTS and not call.is_unknown:
         steps.append(Step(call, "something", call.start, call.end))
         return
     if call.outcome == "ok" or call.is_unknown:
-        steps.append(_written(call, "nothing", shown))
+        step = _written(call, "nothing", shown)
+        # A request that is held back finds nothing under its key in a bucket that is made anew either.
+        meanwhile = [wipe.ended for wipe in history.wipes if 0 <= wipe.began - call.end < _HELD_BACK]
+        steps.append(replace(step, fixed_at=max([step.fixed_at, *meanwhile])))
     if call.is_unknown:
         # It may have been one too many, and the answer that was lost that of taking it back.
         steps.append(_taken_back(call, math.inf))
