@@ -16,6 +16,7 @@ from jsmemory.errors import (
     EntryNotFoundError,
     OutcomeUnknownError,
     StaleEntryError,
+    StoreFullError,
 )
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
@@ -311,6 +312,38 @@ async def test_a_lost_create_in_a_bucket_that_was_made_anew_is_not_held_against_
     lossy.lose("answer", f"$KV.{bucket}.p.k", times=1, then=go_on)
     await store.create("k", "d", "mine", scope=None)
     assert (await other.read("k", scope=None)).content == "after reading mine"
+
+
+async def test_a_listing_that_began_in_the_old_bucket_says_nothing_of_how_far_the_new_one_is(
+    nc: Client, bucket: str, lossy: LossyConnection
+) -> None:
+    """The old numbers are higher: everything that came since would count as known, and the limit be passed."""
+    store = await JetStreamStore.bind(lossy, bucket, "p")
+    scope = Scope()
+    await plant(nc, bucket, {f"q.k{number}": b"x" for number in range(3 * MAX_ENTRIES)})
+    await store.create("k", "d", "c", scope=scope)
+
+    async def change_it() -> None:
+        await make_anew(nc, bucket)
+        await plant(nc, bucket, {f"p.k{number}": b"x" for number in range(500)})
+        with pytest.raises(StaleEntryError):
+            await store.update("k", "d", "c", scope=scope)
+        await store.create("counted", "d", "c", scope=None)
+
+    lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=change_it)
+    assert len(await store.list()) == 501
+    await plant(nc, bucket, {f"p.more{number}": b"x" for number in range(MAX_ENTRIES - 501)})
+    # Its answer shows how far the bucket has come meanwhile.
+    await store.update("counted", "d", "c", scope=await read_by(store, "counted"))
+    with pytest.raises(StoreFullError):
+        await store.create("one-too-many", "d", "c", scope=None)
+
+
+async def read_by(store: JetStreamStore, key: str) -> Scope:
+    """The scope of a run that has read a key."""
+    scope = Scope()
+    await store.read(key, scope=scope)
+    return scope
 
 
 async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_new_one(
