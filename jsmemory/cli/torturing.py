@@ -16,6 +16,7 @@ from rich.table import Table
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice, takes
+from jsmemory.cli.progressing import NowAndThen
 from jsmemory.cli.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -147,7 +148,13 @@ def _progress(what: str, total: float | None) -> Iterator["Progressed"]:
     columns = (TextColumn(what), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[last]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=total, last="")
-        yield lambda done, last: progress.update(task, completed=done, last=last)
+        said = NowAndThen()
+
+        def show(done: float, last: str) -> None:
+            progress.update(task, completed=done, last=last)
+            said.say(f"{what}: {done:,.0f}" if total is None else f"{what}: {done:.0f} of {total:.0f} s; {last}")
+
+        yield show
 
 
 # -- Telling ------------------------------------------------------------------------------------
