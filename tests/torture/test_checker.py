@@ -298,6 +298,19 @@ def test_one_too_many_is_taken_back_before_it_is_refused(small, began, broken):
     assert small.broken == broken
 
 
+def test_one_too_many_may_stand_once_more_in_a_bucket_that_was_made_anew(story):
+    """The create begins anew there, and may be one too many again."""
+    story.create(0, 10, "a", code="store_full")
+    story.delete(1, 2)
+    story.wipe(3, 4)
+    story.list(5, 6, ("k", "a"))
+    story.end()
+    assert story.broken == {Guarantee.ROOM}
+    story.list(7, 8)
+    story.list(8.5, 9, ("k", "a"))
+    assert story.broken > {Guarantee.ROOM}
+
+
 def test_one_too_many_that_was_not_taken_back_when_the_bucket_was_made_anew_is_told(story):
     """Whoever wrote it was told long before that it was not written."""
     story.create(0, 1, "a", code="store_full")

@@ -159,8 +159,20 @@ def _creating(
     if call.code == FULL:
         steps.append(Step(call, "nothing", call.start, call.end))
     # One too many, taken back; and where it is well in the end, tried again.
-    stored = Step(call, "nothing", call.start, call.end, changes=True, makes=call.value, must=False)
-    passing.append(Passing(stored, _taken_back(call, call.end)))
+    for start, end in _eras_of(call, history):
+        stored = Step(call, "nothing", start, end, changes=True, makes=call.value, must=False)
+        passing.append(Passing(stored, replace(_taken_back(call, end), start=start)))
+
+
+def _eras_of(call: Call, history: History) -> list[tuple[float, float]]:
+    """The spans of a call in one keyspace each: a create begins anew in one that was made anew meanwhile."""
+    spans: list[tuple[float, float]] = []
+    start = call.start
+    for wipe in sorted(history.wipes, key=lambda each: each.began):
+        if wipe.began < call.end and wipe.ended > start:
+            spans.append((start, wipe.ended))
+            start = wipe.began
+    return [*spans, (start, call.end)]
 
 
 def _taken_back(call: Call, until: float) -> Step:
