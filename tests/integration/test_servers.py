@@ -331,3 +331,19 @@ async def _in_time(ask: Callable[[], Awaitable[Answer]]) -> Answer:
         except (NoStreamResponseError, TimeoutError):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
+
+
+async def test_a_client_for_tests_stops_when_it_is_told_to(nats_server: NatsServer) -> None:
+    """What is stopped with Ctrl-C would go on for ever, where the answer of a request comes at that moment."""
+    async with plain_client(nats_server.url) as client:
+
+        async def ask() -> None:
+            while True:
+                await client.request("$JS.API.INFO", b"", timeout=5)
+
+        for number in range(300):
+            task = asyncio.create_task(ask())
+            await asyncio.sleep(number * 1e-5)
+            task.cancel()
+            await asyncio.wait([task], timeout=1)
+            assert task.cancelled()

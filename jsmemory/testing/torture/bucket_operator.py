@@ -13,6 +13,7 @@ from nats.aio.msg import Msg
 
 from jsmemory import frontmatter
 from jsmemory.backends.jetstream import messages
+from jsmemory.backends.jetstream.heeding import Heed
 from jsmemory.errors import BackendUnavailableError
 from jsmemory.testing.servers import make_bucket
 from jsmemory.testing.torture.records import Stored
@@ -149,7 +150,10 @@ class Operator:
         asked = json.dumps({"seq": first, "batch": _BATCH}).encode()
         try:
             await self._client.publish(f"$JS.API.DIRECT.GET.{STREAM}", asked, inbox)
+            heed = Heed()
             while "Nats-Sequence" in ((answer := await subscription.next_msg(_ONE_TRY_S)).headers or {}):
+                if heed.is_due:
+                    await heed.stop()
                 yield answer
         except (nats.errors.Error, OSError):
             return
