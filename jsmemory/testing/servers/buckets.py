@@ -162,10 +162,11 @@ class _HeedingClient(Client):
 
     async def request(self, *args: Any, **options: Any) -> Msg:
         heed = Heed()
-        answer = await super().request(*args, **options)
-        if heed.is_due:
-            await heed.stop()
-        return answer
+        try:
+            return await super().request(*args, **options)
+        finally:
+            if heed.is_due:
+                await heed.stop()
 
 
 async def _ignore(*_: object) -> None:

@@ -148,18 +148,19 @@ class Operator:
         inbox = self._client.new_inbox()
         subscription = await self._client.subscribe(inbox)
         asked = json.dumps({"seq": first, "batch": _BATCH}).encode()
+        # Whoever looks again and again is stopped at any moment, and nats-py may drop that.
+        heed = Heed()
         try:
             await self._client.publish(f"$JS.API.DIRECT.GET.{STREAM}", asked, inbox)
-            heed = Heed()
             while "Nats-Sequence" in ((answer := await subscription.next_msg(_ONE_TRY_S)).headers or {}):
-                if heed.is_due:
-                    await heed.stop()
                 yield answer
         except (nats.errors.Error, OSError):
             return
         finally:
             with suppress(nats.errors.Error, OSError):
                 await subscription.unsubscribe()
+            if heed.is_due:
+                await heed.stop()
 
 
 def _value_in(stored: bytes) -> str:
