@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,10 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["jsmemory.testing.pytest_servers"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs the tests in the background has Ctrl-C ignored, also by all that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WHERE_IS_THE_CURSOR = b"\x1b[6n"
 HERE = b"\x1b[24;80R"
