@@ -14,9 +14,13 @@ import pytest
 
 pytest_plugins = ["jsmemory.testing.pytest_servers"]
 
+# A shell that runs the tests in the background has Ctrl-C ignored, and `nohup` the end of the
+# terminal; so would all that they start, which is stopped by the same signals. A handler is no
+# one's but this process's.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell that runs the tests in the background has Ctrl-C ignored, also by all that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 WHERE_IS_THE_CURSOR = b"\x1b[6n"
 HERE = b"\x1b[24;80R"
