@@ -1,12 +1,13 @@
 """Real servers for every test that asks for one, and somebody who sits in front of a terminal."""
 
+import asyncio
 import os
 import pty
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,28 @@ class Person:
                 unanswered = b""
                 os.write(terminal, b"y\r")
         return seen.decode(errors="replace")
+
+
+StopsAtAnyMoment = Callable[[Callable[[], Awaitable[object]]], Awaitable[None]]
+
+
+@pytest.fixture
+def stops_at_any_moment() -> StopsAtAnyMoment:
+    """Does something again and again, stops it once, each time a little later, and sees it end."""
+
+    async def check(once: Callable[[], Awaitable[object]]) -> None:
+        async def again_and_again() -> None:
+            while True:
+                await once()
+
+        for number in range(300):
+            task = asyncio.create_task(again_and_again())
+            await asyncio.sleep(number * 1e-5)
+            task.cancel()
+            await asyncio.wait([task], timeout=1)
+            assert task.cancelled()
+
+    return check
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from nats.aio.client import Client
@@ -333,17 +333,7 @@ async def _in_time(ask: Callable[[], Awaitable[Answer]]) -> Answer:
             await asyncio.sleep(0.01)
 
 
-async def test_a_client_for_tests_stops_when_it_is_told_to(nats_server: NatsServer) -> None:
+async def test_a_client_for_tests_stops_when_it_is_told_to(nats_server: NatsServer, stops_at_any_moment: Any) -> None:
     """What is stopped with Ctrl-C would go on for ever, where the answer of a request comes at that moment."""
     async with plain_client(nats_server.url) as client:
-
-        async def ask() -> None:
-            while True:
-                await client.request("$JS.API.INFO", b"", timeout=5)
-
-        for number in range(300):
-            task = asyncio.create_task(ask())
-            await asyncio.sleep(number * 1e-5)
-            task.cancel()
-            await asyncio.wait([task], timeout=1)
-            assert task.cancelled()
+        await stops_at_any_moment(lambda: client.request("$JS.API.INFO", b"", timeout=5))

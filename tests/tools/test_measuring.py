@@ -1,6 +1,6 @@
 """What a tool call costs, measured: the figures are shown by the benchmark, here it is that they are taken."""
 
-import asyncio
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -35,21 +35,13 @@ async def test_every_tool_is_measured_and_the_store_left_as_it_was(jetstream_sto
     assert [item.key for item in await listed.list()] == ["k"]
 
 
-async def test_a_measurement_that_is_stopped_is_over_at_whatever_moment(nc: Client, bucket: str) -> None:
+async def test_a_measurement_that_is_stopped_is_over_at_whatever_moment(
+    nc: Client, bucket: str, stops_at_any_moment: Any
+) -> None:
     """In Python 3.11 nats-py drops a cancellation that comes with an answer, and the measuring would go on."""
     await nc.jetstream().publish(f"$KV.{bucket}.k", b"value")
     plain = Plain(nc, nc, "$JS.API", bucket)
-
-    async def measure() -> None:
-        while True:
-            await plain.read("k")
-
-    for number in range(300):
-        task = asyncio.create_task(measure())
-        await asyncio.sleep(number * 1e-5)
-        task.cancel()
-        await asyncio.wait([task], timeout=1)
-        assert task.cancelled()
+    await stops_at_any_moment(lambda: plain.read("k"))
 
 
 async def test_refused_calls_are_not_measured_as_if_they_were_done() -> None:

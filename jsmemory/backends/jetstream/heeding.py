@@ -6,32 +6,27 @@ cancellation and returns the answer. A worker that is told to stop would go on.
 """
 
 import asyncio
-from typing import NoReturn
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
+T = TypeVar("T")
 
-class Heed:
-    """Remembers, before a wait, how often the current task was told to stop."""
 
-    __slots__ = ("_before", "_task")
+async def heeded(waiting: Awaitable[T]) -> T:
+    """
+    Wait for what nats-py waits for, and stop where the task was told to meanwhile.
 
-    def __init__(self) -> None:
-        self._task = asyncio.current_task()
-        self._before = 0 if self._task is None else self._task.cancelling()
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the task was told to since, and the wait returned nevertheless."""
-        return self._task is not None and self._task.cancelling() > self._before
-
-    async def stop(self) -> NoReturn:
-        """
-        Do as was told.
-
-        Raises:
-            CancelledError: always.
-        """
-        # A scope of anyio tells its own cancellation by what is in the error, so it gives it anew.
-        await checkpoint_if_cancelled()
-        raise asyncio.CancelledError
+    Raises:
+        CancelledError: it was told to, whatever came of the wait.
+    """
+    task = asyncio.current_task()
+    before = 0 if task is None else task.cancelling()
+    try:
+        return await waiting
+    finally:
+        if task is not None and task.cancelling() > before:
+            # A scope of anyio tells its own cancellation by what is in the error, so it gives it anew.
+            await checkpoint_if_cancelled()
+            raise asyncio.CancelledError

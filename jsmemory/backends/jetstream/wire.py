@@ -9,7 +9,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream.finishing import finish
-from jsmemory.backends.jetstream.heeding import Heed
+from jsmemory.backends.jetstream.heeding import heeded
 from jsmemory.errors import BackendUnavailableError
 
 _PERMISSION_WORDS: Final = "permissions violation"
@@ -91,22 +91,17 @@ class Wire:
             Denied: the credentials lack the permission.
         """
         patience = self.patience(subject)
-        # A supervised connection waits in a way that drops no cancellation.
-        heed = None if self._is_supervised else Heed()
+        asked = self.connection.request(subject, payload, timeout, headers=headers)
         try:
-            answer = await self.connection.request(subject, payload, timeout, headers=headers)
+            # A supervised connection waits in a way that drops no cancellation.
+            return await (asked if self._is_supervised else heeded(asked))
         except nats.errors.ConnectionClosedError:
             raise self.closed() from None
         except _UNDELIVERED:
             raise NotDelivered from None
         except (nats.errors.Error, OSError):
-            if heed is not None and heed.is_due:
-                await heed.stop()
             patience.raise_if_denied()
             raise NotAnswered from None
-        if heed is not None and heed.is_due:
-            await heed.stop()
-        return answer
 
     async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
         """

@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream import messages
-from jsmemory.backends.jetstream.heeding import Heed
+from jsmemory.backends.jetstream.heeding import heeded
 from jsmemory.backends.jetstream.wire import Connection
 from jsmemory.entries import Draft
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
@@ -69,11 +69,7 @@ class Plain:
 
     async def _request(self, subject: str, payload: bytes, headers: dict[str, str] | None = None) -> Msg:
         # Whoever stops a measurement stops it, also when an answer comes at that moment.
-        heed = Heed()
-        answer = await self._client.request(subject, payload, timeout=_TIMEOUT, headers=headers)
-        if heed.is_due:
-            await heed.stop()
-        return answer
+        return await heeded(self._client.request(subject, payload, timeout=_TIMEOUT, headers=headers))
 
     async def list_with_bodies(self, filter_subject: str) -> list[Msg]:
         """What the consumer that a store lists with delivers, bodies included."""

@@ -11,7 +11,7 @@ import anyio
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from jsmemory.backends.jetstream.heeding import Heed
+from jsmemory.backends.jetstream.heeding import heeded
 from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 
 REQUEST_S = 30.0
@@ -161,12 +161,7 @@ class _HeedingClient(Client):
     """Stops when it is told to: in Python 3.11 nats-py drops a cancellation that comes with an answer."""
 
     async def request(self, *args: Any, **options: Any) -> Msg:
-        heed = Heed()
-        try:
-            return await super().request(*args, **options)
-        finally:
-            if heed.is_due:
-                await heed.stop()
+        return await heeded(super().request(*args, **options))
 
 
 async def _ignore(*_: object) -> None:

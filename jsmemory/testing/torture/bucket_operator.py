@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 
 from jsmemory import frontmatter
 from jsmemory.backends.jetstream import messages
-from jsmemory.backends.jetstream.heeding import Heed
+from jsmemory.backends.jetstream.heeding import heeded
 from jsmemory.errors import BackendUnavailableError
 from jsmemory.testing.servers import make_bucket
 from jsmemory.testing.torture.records import Stored
@@ -148,19 +148,15 @@ class Operator:
         inbox = self._client.new_inbox()
         subscription = await self._client.subscribe(inbox)
         asked = json.dumps({"seq": first, "batch": _BATCH}).encode()
-        # Whoever looks again and again is stopped at any moment, and nats-py may drop that.
-        heed = Heed()
         try:
             await self._client.publish(f"$JS.API.DIRECT.GET.{STREAM}", asked, inbox)
-            while "Nats-Sequence" in ((answer := await subscription.next_msg(_ONE_TRY_S)).headers or {}):
+            while "Nats-Sequence" in ((answer := await heeded(subscription.next_msg(_ONE_TRY_S))).headers or {}):
                 yield answer
         except (nats.errors.Error, OSError):
             return
         finally:
             with suppress(nats.errors.Error, OSError):
                 await subscription.unsubscribe()
-            if heed.is_due:
-                await heed.stop()
 
 
 def _value_in(stored: bytes) -> str:
