@@ -11,9 +11,17 @@ from typing import Any, Final
 import pytest
 
 from jsmemory.testing.torture.recording import Recorder
-from jsmemory.testing.torture.records import Began, Ended, Rested, Set
+from jsmemory.testing.torture.records import Began, Ended, Record, Rested, Set
 
 RUN: Final = Set("file", 1, 0, 1.0, 1, 1024, 0.0)
+
+
+def keep(folder: Path, *records: Record) -> None:
+    """Records as a worker writes them."""
+    recorder = Recorder(folder, "w0")
+    for record in records:
+        recorder.write(record)
+    recorder.close()
 
 
 def test_a_campaign_reports_what_it_did_and_can_be_checked_again(shell: Any, tmp_path: Path) -> None:
@@ -43,11 +51,12 @@ def test_a_broken_guarantee_is_named_with_its_history_and_ends_with_1(shell: Any
     """A script that runs it every night must notice."""
     records = shell.folder / "records"
     records.mkdir()
-    recorder = Recorder(records, "w0")
-    recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"))
-    recorder.write(Ended("w0", 1, 2.0, "ok"))
-    recorder.write(Rested("few", 3.0, {}))
-    recorder.close()
+    keep(
+        records,
+        Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"),
+        Ended("w0", 1, 2.0, "ok"),
+        Rested("few", 3.0, {}),
+    )
     ran = shell("torture", "--check", "records")
     assert ran.code == 1
     assert "kept: " in ran.out.decode()
@@ -62,12 +71,13 @@ def test_all_that_was_kept_is_checked_again(shell: Any) -> None:
     """A process that was killed at a point of a write is as much a proof as the campaign after it."""
     for name in ("crashes", "campaign"):
         (shell.folder / "records" / name).mkdir(parents=True)
-        recorder = Recorder(shell.folder / "records" / name, "w0")
-        recorder.write(RUN)
-        recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"))
-        recorder.write(Ended("w0", 1, 2.0, "ok"))
-        recorder.write(Rested("few", 3.0, {"k": "w0.1.40"} if name == "campaign" else {}))
-        recorder.close()
+        keep(
+            shell.folder / "records" / name,
+            RUN,
+            Began("w0", 1, 1.0, "create", "s", "r", "few", "k", "w0.1.40"),
+            Ended("w0", 1, 2.0, "ok"),
+            Rested("few", 3.0, {"k": "w0.1.40"} if name == "campaign" else {}),
+        )
     ran = shell("torture", "--check", "records", "--json")
     assert ran.code == 1
     assert [len(ran.json[name]["violations"]) for name in ("crashes", "campaign")] == [1, 0]
@@ -92,13 +102,9 @@ def test_too_many_unknown_outcomes_are_told(shell: Any) -> None:
     """Nothing else would be said of a store that settles no outcome at all."""
     records = shell.folder / "records"
     records.mkdir()
-    recorder = Recorder(records, "w0")
-    recorder.write(RUN)
-    for number in range(2):
-        recorder.write(Began("w0", number, number, "create", "s", "r", "few", f"k{number}", f"w0.{number}.40"))
-        recorder.write(Ended("w0", number, number + 0.5, "unknown", "outcome_unknown", lost=1))
-    recorder.write(Rested("few", 3.0, {}))
-    recorder.close()
+    began = [Began("w0", n, n, "create", "s", "r", "few", f"k{n}", f"w0.{n}.40") for n in range(2)]
+    ended = [Ended("w0", n, n + 0.5, "unknown", "outcome_unknown", lost=1) for n in range(2)]
+    keep(records, RUN, *began, *ended, Rested("few", 3.0, {}))
     ran = shell("torture", "--check", "records")
     assert ran.code == 1
     assert "Every guarantee was kept." not in ran.out.decode()
@@ -124,10 +130,11 @@ def test_nothing_in_the_records_is_obeyed_by_a_terminal(shell: Any) -> None:
     """They may come from anybody who asks what went wrong."""
     records = shell.folder / "records"
     records.mkdir()
-    recorder = Recorder(records, "w0")
-    recorder.write(Began("w0", 1, 1.0, "create", "s", "r", "few", "k\x1b[2J", "w0.1.40"))
-    recorder.write(Ended("w0", 1, 2.0, "foreign", "\x1b[2Jerror"))
-    recorder.close()
+    keep(
+        records,
+        Began("w0", 1, 1.0, "create", "s", "r", "few", "k\x1b[2J", "w0.1.40"),
+        Ended("w0", 1, 2.0, "foreign", "\x1b[2Jerror"),
+    )
     ran = shell("torture", "--check", "records")
     assert ran.code == 1
     assert b"\x1b" not in ran.out
