@@ -5,9 +5,10 @@ from typing import Any, Final
 import msgspec
 
 from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.asking import ask
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.recipe import BucketRecipe
-from jsmemory.backends.jetstream.wire import Connection, Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.backends.jetstream.wire import Connection, Denied, Wire
 from jsmemory.errors import (
     AccessDeniedError,
     BackendUnavailableError,
@@ -22,8 +23,9 @@ from jsmemory.provisioning.comparing import Comparison, compare
 from jsmemory.provisioning.configuration import Recipe, configuration_of
 
 _PATIENCE: Final = 5.0
-_MAKING: Final = 10.0
-# Seconds. A replicated stream is answered for when its leader is elected.
+_MAKING: Final = 30.0
+# Seconds. A replicated stream is answered for when its leader is elected: 4 to 9 s after the
+# first election that fails.
 
 _NAME_IN_USE: Final = 10058
 _REPLICAS_REFUSED: Final = frozenset({10005, 10074})
@@ -78,22 +80,13 @@ async def apply_recipe(nc: Connection, recipe: Recipe, *, api_prefix: str | None
     Raises:
         InvalidOptionsError: these servers cannot hold so many replicas, or refuse a setting.
         AccessDeniedError: the credentials may not make streams.
-        BackendUnavailableError: no answer in time, or no room; whether it was made, asking again tells.
+        BackendUnavailableError: no answer in 30 seconds, or no room; whether it was made, asking again tells.
     """
     wire = _wire(nc, api_prefix)
     found = await _find(wire, recipe)
     if found is not None:
         return compare(recipe, found)
-    subject = wire.api_subject(f"STREAM.CREATE.{recipe.stream}")
-    try:
-        reply = await wire.request(subject, msgspec.json.encode(configuration_of(recipe)), timeout=_MAKING)
-    except Denied:
-        raise AccessDeniedError(f"publish to {subject}") from None
-    except (NotAnswered, NotDelivered):
-        raise BackendUnavailableError(
-            "JetStream did not say whether it made the stream.", "Run it again: it makes nothing twice."
-        ) from None
-    error = translate.decode(reply.data).error
+    error = translate.decode(await _make(wire, recipe, Deadline(_MAKING))).error
     if error is None:
         return Comparison(is_made=True)
     if error.err_code == _NAME_IN_USE and (found := await _find(wire, recipe)) is not None:
@@ -104,6 +97,21 @@ async def apply_recipe(nc: Connection, recipe: Recipe, *, api_prefix: str | None
 
 def _wire(nc: Connection, api_prefix: str | None) -> Wire:
     return Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
+
+
+async def _make(wire: Wire, recipe: Recipe, deadline: Deadline) -> bytes:
+    """The server's answer. It takes a second request for the same stream as a question about it."""
+    subject = wire.api_subject(f"STREAM.CREATE.{recipe.stream}")
+    try:
+        return await ask(wire, subject, msgspec.json.encode(configuration_of(recipe)), deadline)
+    except Denied:
+        raise AccessDeniedError(f"publish to {subject}") from None
+    except BackendUnavailableError:
+        if not deadline.has_passed:
+            raise
+        raise BackendUnavailableError(
+            "JetStream did not say whether it made the stream.", "Run it again: it makes nothing twice."
+        ) from None
 
 
 async def _find(wire: Wire, recipe: Recipe) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from jsmemory.connecting import connect
 from jsmemory.journal.jetstream.recipe import examine as examine_stream
 from jsmemory.limits import MAX_ENTRIES, MAX_ENTRY_BYTES
 from jsmemory.provisioning import FORMATS
+from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import ServerSettings, embedded_server, make_bucket
 
 GIB = 1024**3
@@ -231,6 +232,16 @@ async def test_to_make_it_twice_is_to_make_it_once(nc: Client, bucket: str) -> N
     again = await apply_recipe(nc, recipe)
     assert (again.is_made, again.deviations) == (False, ())
     assert (await nc.jetstream().get_last_msg(recipe.stream, f"$KV.{recipe.bucket}.note")).data == b"kept"
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+async def test_what_is_lost_on_the_way_is_asked_for_again(nc: Client, bucket: str, lost: Any) -> None:
+    """A server that is busy, or elects a leader, is no reason to send an operator away."""
+    lossy = LossyConnection(nc)
+    lossy.lose(lost, "$JS.API.STREAM.CREATE.")
+    made = await apply_recipe(lossy, BucketRecipe(bucket=f"{bucket}-2"))
+    assert (made.is_made, made.deviations) == (True, ())
+    assert lossy.sent.count(f"$JS.API.STREAM.CREATE.KV_{bucket}-2") == 2
 
 
 async def test_on_a_cluster_three_replicas_are_made_at_once_by_many(cluster_nc: Client, replicated_bucket: str) -> None:

@@ -2,16 +2,17 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import anyio
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from jsmemory.backends.jetstream.asking import ask
+from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.heeding import heeded
+from jsmemory.backends.jetstream.wire import Wire
 from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 
 REQUEST_S = 30.0
@@ -85,6 +86,7 @@ async def create_stream(
 
     Raises:
         InvalidOptionsError: the server refused it. A note on the error holds its reason.
+        BackendUnavailableError: no answer in 30 seconds.
     """
     asked = json.dumps({field: value for field, value in config.items() if value is not None}).encode()
     async with AsyncExitStack() as stack:
@@ -93,15 +95,17 @@ async def create_stream(
         else:
             urls = [nc_or_url] if isinstance(nc_or_url, str) else nc_or_url
             client = await stack.enter_async_context(plain_client(*urls))
-        end = time.monotonic() + REQUEST_S
+        wire = Wire(client)
+        deadline = Deadline(REQUEST_S)
         while True:
-            reply = await client.request(f"$JS.API.STREAM.CREATE.{config['name']}", asked, timeout=REQUEST_S)
-            answer: dict[str, Any] = json.loads(reply.data)
+            answer: dict[str, Any] = json.loads(
+                await ask(wire, wire.api_subject(f"STREAM.CREATE.{config['name']}"), asked, deadline)
+            )
             if "error" not in answer:
                 return answer
-            if answer["error"].get("err_code") != STILL_CLEARING or time.monotonic() > end:
+            if answer["error"].get("err_code") != STILL_CLEARING or deadline.has_passed:
                 raise _refusal(answer["error"], owner)
-            await anyio.sleep(0.1)
+            await deadline.pause()
 
 
 async def plant(nc: Client, bucket: str, values: Mapping[str, bytes], headers: Mapping[str, str] | None = None) -> None:
