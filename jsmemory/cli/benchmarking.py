@@ -21,7 +21,7 @@ from jsmemory.cli.plotting import drawn_to
 from jsmemory.cli.progressing import shown_by_parts
 from jsmemory.cli.straining import Strain, measure_strain, refuse_a_place, show_strain
 from jsmemory.cli.tuning import USUAL, Mode, Replicas, Tuning, tuned
-from jsmemory.cli.waiting import wait_for
+from jsmemory.cli.waiting import wait_for, when_stopped
 
 if TYPE_CHECKING:
     from jsmemory.testing.measuring import BucketMeasured, Comparison, Replayed, Report
@@ -162,7 +162,7 @@ def measure(
             replicas=tuning.replicas,
             is_durable=tuning.durable,
         )
-        with shown_by_parts(_WORDS) as report:
+        with when_stopped(_without_figures), shown_by_parts(_WORDS) as report:
             strained = wait_for(measure_strain(strain, report))
         show_strain(strained, as_json=choice.as_json)
         if drawing is not None:
@@ -178,7 +178,7 @@ def measure(
         raise UsageRefused("The configuration is for reading only, and bench writes. Name another: --config FILE.")
     if choice.directory is not None:
         _make(choice.directory)
-    with shown_by_parts(_WORDS) as report:
+    with when_stopped(_without_figures), shown_by_parts(_WORDS) as report:
         bucket, files, replayed = wait_for(_measure(choice, chosen, prefix, report, tuning))
     operations = {**bucket.operations, "file_create": files}
     document = {
@@ -194,6 +194,10 @@ def measure(
         draw_comparisons(operations, bucket, replayed, tuning)
     if drawing is not None:
         drawing.draw(document)
+
+
+def _without_figures(how: str) -> str:
+    return f"{how} before the end: there are no figures. Run it again for some."
 
 
 def _make(directory: Path) -> None:

@@ -14,7 +14,8 @@ import jsmemory
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, UsageRefused
 from jsmemory.cli.options import Choice, takes
-from jsmemory.cli.waiting import wait_for
+from jsmemory.cli.progressing import shown_on
+from jsmemory.cli.waiting import wait_for, when_stopped
 
 if TYPE_CHECKING:
     from jsmemory.cli.demo.fleet import Tally
@@ -63,7 +64,7 @@ def demonstrate(
             )
             return
         screen.talk(f"Keeping notes on {len(gathered.files)} files {what} {place}")
-    with _progress(len(gathered.files)) as on_progress:
+    with when_stopped(_before_the_end), _progress(len(gathered.files)) as on_progress:
         shown = wait_for(show(place, gathered, workers, on_progress))
     if choice.as_json:
         screen.put_json(_document(shown))
@@ -75,11 +76,14 @@ def demonstrate(
         raise typer.Exit(ExitCode.REFUSED)
 
 
+def _before_the_end(how: str) -> str:
+    return f"{how} before the end: nothing was shown. Run it again."
+
+
 @contextmanager
 def _progress(files: int) -> Iterator["Progressed"]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-    console = screen.talking_console()
     columns = (
         TextColumn("Keeping notes"),
         BarColumn(),
@@ -87,12 +91,12 @@ def _progress(files: int) -> Iterator["Progressed"]:
         TextColumn("{task.fields[conflicts]} conflicts, {task.fields[killed]} killed"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=files, conflicts=0, killed=0)
+    with shown_on(columns, files, conflicts=0, killed=0) as show:
 
         def on_progress(tally: "Tally") -> None:
             done = len(tally.kept | tally.unreadable)
-            progress.update(task, completed=done, conflicts=tally.conflicts, killed=tally.killed)
+            line = f"Keeping notes: {done:,} of {files:,}"
+            show(line, completed=done, conflicts=tally.conflicts, killed=tally.killed)
 
         yield on_progress
 

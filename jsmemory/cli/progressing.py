@@ -1,12 +1,15 @@
 """Long work: a bar, or a line now and then, while it goes on; and an end in good order where it is stopped."""
 
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from jsmemory.cli import screen
-from jsmemory.cli.waiting import CutShort, Terminated, wait_for
+from jsmemory.cli.waiting import wait_for, when_stopped
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 Progressed = Callable[[int, int], None]
 """Told how much is done, and of how much."""
@@ -15,27 +18,6 @@ _Answer = TypeVar("_Answer")
 
 _EVERY_S: Final = 30.0
 # Rare enough for a log, and often enough for whoever wonders whether it hangs.
-
-
-class NowAndThen:
-    """
-    Says on standard error how far long work is, where no terminal shows a bar: a line every half a minute.
-
-    Args:
-        every_s: Seconds between two lines, and before the first.
-    """
-
-    def __init__(self, every_s: float = _EVERY_S) -> None:
-        self._every_s = every_s
-        self._is_shown = screen.talking_console().is_terminal
-        self._due = time.monotonic() + every_s
-
-    def say(self, text: str) -> None:
-        """Say it where it is time for a line."""
-        now = time.monotonic()
-        if now >= self._due and not self._is_shown:
-            self._due = now + self._every_s
-            screen.talk(text)
 
 
 def go_through(
@@ -56,59 +38,69 @@ def go_through(
     Raises:
         CutShort: after Ctrl-C or SIGTERM.
     """
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
     reached = (0, 0)
-    with _bar(words) as show:
+
+    def say(how: str) -> str:
+        one, many = counted
+        after = f"after {reached[0]:,} of {reached[1]:,} {many}" if reached[1] else f"before the first {one}"
+        return f"{how} {after}. {left()}"
+
+    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with when_stopped(say), shown_on(columns) as show:
 
         def on_progress(done: int, total: int) -> None:
             nonlocal reached
             reached = done, total
-            show(done, total)
+            show(f"{words}: {done:,} of {total:,}", completed=done, total=total)
 
-        try:
-            return wait_for(work(on_progress))
-        except (KeyboardInterrupt, Terminated) as stop:
-            is_terminated = isinstance(stop, Terminated)
-    one, many = counted
-    after = f"after {reached[0]:,} of {reached[1]:,} {many}" if reached[1] else f"before the first {one}"
-    raise CutShort(f"{'Terminated' if is_terminated else 'Interrupted'} {after}. {left()}", is_terminated=is_terminated)
+        return wait_for(work(on_progress))
 
 
 @contextmanager
-def _bar(words: str) -> Iterator[Progressed]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = screen.talking_console()
-    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None)
-        said = NowAndThen()
-
-        def show(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-            said.say(f"{words}: {done:,} of {total:,}")
-
-        yield show
-
-
-@contextmanager
-def shown_by_parts(words: str, every_s: float = _EVERY_S) -> Iterator[Callable[[str, float], None]]:
+def shown_by_parts(words: str) -> Iterator[Callable[[str, float], None]]:
     """
     Show work of several steps: whom to tell which one is at work, and which part of it is done.
 
     Args:
         words: What comes before each step.
-        every_s: Seconds between two lines, where there is no terminal.
     """
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, TextColumn
+
+    columns = (TextColumn(f"{words} {{task.description}}"), BarColumn())
+    with shown_on(columns, total=1.0) as show:
+        yield lambda step, part: show(f"{words} {step}: {part:.0%}", description=step, completed=part)
+
+
+@contextmanager
+def shown_on(
+    columns: "Sequence[ProgressColumn]", total: float | None = None, **fields: Any
+) -> Iterator[Callable[..., None]]:
+    """
+    Show long work on standard error: a bar on a terminal, and elsewhere a line every half a minute.
+
+    Args:
+        columns: What the bar consists of.
+        total: How much there is to do, where it is known.
+        fields: What the columns ask for besides.
+
+    Returns:
+        Whom to tell: the line, and by name what is to change on the bar.
+    """
+    from rich.progress import Progress
 
     console = screen.talking_console()
-    columns = (TextColumn(f"{words} {{task.description}}"), BarColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=1.0)
-        said = NowAndThen(every_s)
+        task = progress.add_task("", total=total, **fields)
+        due = time.monotonic() + _EVERY_S
 
-        def show(step: str, part: float) -> None:
-            progress.update(task, description=step, completed=part)
-            said.say(f"{words} {step}: {part:.0%}")
+        def show(line: str, **changes: Any) -> None:
+            nonlocal due
+            progress.update(task, **changes)
+            now = time.monotonic()
+            if now >= due and not console.is_terminal:
+                due = now + _EVERY_S
+                screen.talk(line)
 
         yield show

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table
@@ -16,11 +16,11 @@ from rich.table import Table
 from jsmemory.cli import screen
 from jsmemory.cli.exits import ExitCode, SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice, takes
-from jsmemory.cli.progressing import NowAndThen
-from jsmemory.cli.waiting import wait_for
+from jsmemory.cli.progressing import shown_on
+from jsmemory.cli.waiting import wait_for, when_stopped
 
 if TYPE_CHECKING:
-    from jsmemory.testing.torture import BackendName, Progressed, Report, Violation
+    from jsmemory.testing.torture import Progressed, Report, Settings, Violation
     from jsmemory.testing.torture.records import Set
 
 EXAMPLES: Final = (
@@ -30,6 +30,7 @@ EXAMPLES: Final = (
     "jsmemory torture --check records",
 )
 
+_MOST_SERVERS: Final = 5
 _BACKENDS: Final = ("jetstream", "file")
 _SHOWN: Final = 10
 _CRASHES: Final = "crashes"
@@ -45,6 +46,9 @@ def torture(
     ] = 1.0,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a campaign's plan. Left out: by lot.")] = None,
     replicas: Annotated[int, typer.Option(help="1, on one server; or 3, on a cluster.")] = 3,
+    servers: Annotated[
+        int | None, typer.Option(metavar="N", help="Of the cluster, 3 to 5. [default: as many as replicas]")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes work at a time.")] = 4,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the records there; else only where one was broken.")
@@ -63,6 +67,9 @@ def torture(
     Every call is written down. A checker looks for one order of the writes that explains all
     answers, and names each guarantee that none does.
 
+    Where --servers are more than --replicas, replicas are removed and step in elsewhere, and a
+    leader is cut off from its followers and from nobody else.
+
     With --backend file the processes share a directory; and before that a process is killed
     at each of more than a thousand points between two system calls of a write, which takes its
     own half a minute.
@@ -70,20 +77,38 @@ def torture(
     The servers and directories are its own, and are removed. It ends with code 1 if a guarantee
     was broken, and then leaves the records where it says.
     """
+    from jsmemory.testing.torture import Settings
+
     if check is not None:
-        _tell(_examined(check), None, choice)
+        with when_stopped(_without_verdict):
+            examined = _examined(check)
+        _tell(examined, None, choice)
         return
     if replicas not in (1, 3):
         raise UsageRefused("A campaign runs on 1 replica or on 3. Choose one of them: --replicas 3.")
+    if servers is not None and not (servers == replicas or (replicas == 3 and 3 <= servers <= _MOST_SERVERS)):
+        raise UsageRefused(
+            "A campaign runs on one server, or with 3 replicas on 3 to 5. Choose: --replicas 3 --servers 5."
+        )
     backend = choice.backend or _BACKENDS[0]
     if backend not in _BACKENDS:
         raise UsageRefused(f"There is no torture for the backend {backend}. Choose --backend jetstream or file.")
+    if servers is not None and backend == "file":
+        raise UsageRefused("A campaign on files has no servers. Leave --servers out, or choose --backend jetstream.")
     records = _folder(keep)
-    seed = secrets.randbelow(10**6) if seed is None else seed
+    settings = Settings(
+        seconds=minutes * 60,
+        seed=secrets.randbelow(10**6) if seed is None else seed,
+        backend="file" if backend == "file" else "jetstream",
+        replicas=3 if replicas == 3 else 1,
+        servers=servers,
+        workers=workers,
+    )
     if not choice.as_json:
-        screen.talk(f"Torture of {backend} for {_minutes(minutes)}, with --seed {seed}")
+        screen.talk(f"Torture of {backend} for {_minutes(minutes)}, with --seed {settings.seed}")
     try:
-        reports, points = _run(backend, records, minutes * 60, seed, 3 if replicas == 3 else 1, workers)
+        with when_stopped(_without_verdict):
+            reports, points = _run(records, settings)
     except BaseException:
         if keep is None:
             shutil.rmtree(records, ignore_errors=True)
@@ -94,6 +119,10 @@ def torture(
     elif not choice.as_json:
         screen.talk(f"The records are in {records}. Check them again with: jsmemory torture --check {records}")
     _tell(reports, points, choice)
+
+
+def _without_verdict(how: str) -> str:
+    return f"{how} before the end: there is no verdict. Run it again for one."
 
 
 def _folder(keep: Path | None) -> Path:
@@ -117,14 +146,12 @@ def _examined(folder: Path) -> "dict[str, Report]":
     return {name: examine(folder / name) for name in parts} or {_CAMPAIGN: examine(folder)}
 
 
-def _run(
-    backend: str, records: Path, seconds: float, seed: int, replicas: Literal[1, 3], workers: int
-) -> "tuple[dict[str, Report], Counter[str]]":
-    from jsmemory.testing.torture import Settings, crash_everywhere, examine, run
+def _run(records: Path, settings: "Settings") -> "tuple[dict[str, Report], Counter[str]]":
+    from jsmemory.testing.torture import crash_everywhere, examine, run
 
     reports: dict[str, Report] = {}
     points: Counter[str] = Counter()
-    if backend == "file":
+    if settings.backend == "file":
         crashes = records / _CRASHES
         crashes.mkdir()
         with _progress("Killing at each point", None) as progressed:
@@ -132,9 +159,7 @@ def _run(
         reports[_CRASHES] = examine(crashes)
     campaign = records / _CAMPAIGN
     campaign.mkdir()
-    name: BackendName = "file" if backend == "file" else "jetstream"
-    settings = Settings(seconds=seconds, seed=seed, backend=name, replicas=replicas, workers=workers)
-    with _progress("Torturing", seconds) as progressed:
+    with _progress("Torturing", settings.seconds) as progressed:
         wait_for(run(settings, campaign, progressed))
     reports[_CAMPAIGN] = examine(campaign)
     return reports, points
@@ -142,19 +167,16 @@ def _run(
 
 @contextmanager
 def _progress(what: str, total: float | None) -> Iterator["Progressed"]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    console = screen.talking_console()
     columns = (TextColumn(what), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[last]}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=total, last="")
-        said = NowAndThen()
+    with shown_on(columns, total, last="") as show:
 
-        def show(done: float, last: str) -> None:
-            progress.update(task, completed=done, last=last)
-            said.say(f"{what}: {done:,.0f}" if total is None else f"{what}: {done:.0f} of {total:.0f} s; {last}")
+        def progressed(done: float, last: str) -> None:
+            line = f"{what}: {done:,.0f}" if total is None else f"{what}: {done:.0f} of {total:.0f} s; {last}"
+            show(line, completed=done, last=last)
 
-        yield show
+        yield progressed
 
 
 # -- Telling ------------------------------------------------------------------------------------
@@ -201,6 +223,7 @@ def _settings(settings: "Set") -> dict[str, Any]:
     return {
         "backend": settings.backend,
         "replicas": settings.replicas,
+        "servers": settings.servers,
         "workers": settings.workers,
         "minutes": settings.seconds / 60,
         "seed": settings.seed,

@@ -2,7 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 _Answer = TypeVar("_Answer")
@@ -30,6 +31,24 @@ class CutShort(BaseException):
     def __init__(self, message: str, *, is_terminated: bool) -> None:
         super().__init__(message)
         self.is_terminated = is_terminated
+
+
+@contextmanager
+def when_stopped(say: Callable[[str], str]) -> Iterator[None]:
+    """
+    Have a stop within the block told in words that fit it; else a verb is taken for one that writes.
+
+    Args:
+        say: Given ``Interrupted`` or ``Terminated``, the one line that ends with how to go on.
+
+    Raises:
+        CutShort: after Ctrl-C, SIGTERM or SIGHUP.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        is_terminated = isinstance(stop, Terminated)
+        raise CutShort(say("Terminated" if is_terminated else "Interrupted"), is_terminated=is_terminated) from None
 
 
 def wait_for(work: Coroutine[Any, Any, _Answer]) -> _Answer:

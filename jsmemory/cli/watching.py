@@ -14,7 +14,7 @@ from jsmemory.cli.choosing import check, choose, opened_store
 from jsmemory.cli.options import Choice
 from jsmemory.cli.output_lines import put_line, put_text
 from jsmemory.cli.places import absent_directory
-from jsmemory.cli.waiting import CutShort, Terminated, wait_for
+from jsmemory.cli.waiting import wait_for, when_stopped
 
 EXAMPLES: Final = (
     "jsmemory watch",
@@ -38,10 +38,8 @@ def watch(
     present. After an interruption it goes on by itself, and tells what differs. Whoever reads
     slowly is told each key's newest state, and not every step on the way there.
     """
-    try:
+    with when_stopped(lambda _: "Stopped watching."):
         wait_for(_watch(choice, initial=initial))
-    except (KeyboardInterrupt, Terminated) as stop:
-        raise CutShort("Stopped watching.", is_terminated=isinstance(stop, Terminated)) from None
 
 
 async def _watch(choice: Choice, *, initial: bool) -> None:

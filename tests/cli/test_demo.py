@@ -148,6 +148,7 @@ def test_no_process_outlives_the_demo(shell: Any, how: signal.Signals, code: int
     wait_until(lambda: not marked(mark[MARK]))
     if how != signal.SIGKILL:
         assert err.count(b"\n") == 2
+        assert err.endswith(b" before the end: nothing was shown. Run it again.\n")
         assert err.startswith(b"Keeping notes on 400 files in ")
         assert [path.name for path in shell.folder.glob("jsmemory-*")] == []
 

@@ -159,6 +159,7 @@ def test_a_benchmark_that_is_stopped_cleans_up(
         bench.kill()
         bench.communicate()
     assert bench.returncode == (130 if how == signal.SIGINT else 143), err
+    assert b"there are no figures" in err
     assert asyncio.run(subjects(nats_server.url, new_bucket)) == {}
 
 

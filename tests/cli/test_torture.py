@@ -36,6 +36,7 @@ def test_a_campaign_reports_what_it_did_and_can_be_checked_again(shell: Any, tmp
     assert told["campaign"]["settings"] == {
         "backend": "jetstream",
         "replicas": 1,
+        "servers": 1,
         "workers": 4,
         "minutes": 0.05,
         "seed": 3,
@@ -145,6 +146,10 @@ def test_nothing_in_the_records_is_obeyed_by_a_terminal(shell: Any) -> None:
     ("arguments", "code", "named"),
     [
         (("--replicas", "2"), 2, "--replicas"),
+        (("--replicas", "1", "--servers", "3"), 2, "--servers"),
+        (("--servers", "2"), 2, "--servers"),
+        (("--servers", "6"), 2, "--servers"),
+        (("--servers", "4", "--backend", "file"), 2, "--servers"),
         (("--backend", "in_process"), 2, "--backend"),
         (("--bucket", "team"), 2, "--bucket"),
         (("--keep", "full"), 2, "--keep"),
@@ -176,5 +181,7 @@ def test_it_is_stopped_at_once_and_leaves_nothing_behind(shell: Any) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.endswith(b"Interrupted before the end: there is no verdict. Run it again for one.\n")
     assert [*temporary.iterdir()] == []

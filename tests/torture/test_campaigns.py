@@ -25,6 +25,17 @@ async def test_three_replicas_keep_every_guarantee_while_leaders_die_and_answers
     assert heard >= set(report.faults)
 
 
+async def test_where_servers_are_to_spare_the_replicas_move_and_the_leader_is_left_alone(tmp_path: Path) -> None:
+    """A leader that has most of the servers with it, and none of its followers, must not answer for the bucket."""
+    faults = frozenset({"peer removed", "followers parted"})
+    await run(Settings(seconds=16, seed=5, servers=4, workers=3, faults=faults), tmp_path)
+    report = examine(tmp_path)
+    assert report.is_good, report.checked.violations
+    assert report.settings is not None
+    assert (report.settings.servers, report.settings.replicas) == (4, 3)
+    assert set(report.faults) == faults
+
+
 async def test_files_keep_every_guarantee_while_processes_die_and_the_disk_is_full(tmp_path: Path) -> None:
     """The twin promises the same, and a laptop is closed in the middle of a write."""
     await run(Settings(seconds=6, seed=5, backend="file", workers=3), tmp_path)
@@ -45,10 +56,12 @@ async def test_a_process_may_die_between_any_two_calls_of_the_system(tmp_path: P
     assert points["update: half way through write"] == 1
 
 
-@pytest.mark.parametrize(("backend", "replicas"), [("jetstream", 3), ("jetstream", 1), ("file", 1)])
-def test_a_seed_draws_the_same_plan_again(backend: str, replicas: int) -> None:
+@pytest.mark.parametrize(
+    ("backend", "replicas", "servers"), [("jetstream", 3, 3), ("jetstream", 3, 5), ("jetstream", 1, 1), ("file", 1, 1)]
+)
+def test_a_seed_draws_the_same_plan_again(backend: str, replicas: int, servers: int) -> None:
     """A violation that cannot be provoked again is not understood."""
-    for hand, faults in hands(backend, replicas):
+    for hand, faults in hands(backend, replicas, servers):
         assert _first(7, hand, faults) == _first(7, hand, faults)
         assert _first(7, hand, faults) != _first(8, hand, faults)
         # Each fault comes before any comes again.

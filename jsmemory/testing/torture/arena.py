@@ -129,10 +129,10 @@ class BucketArena(Arena):
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, recorder: Recorder, spaces: Sequence[str], folder: Path, replicas: int
+        cls, recorder: Recorder, spaces: Sequence[str], folder: Path, *, servers: int, replicas: int
     ) -> AsyncIterator["BucketArena"]:
         """Servers with a bucket, until the block ends."""
-        network = Network(folder, replicas)
+        network = Network(folder, servers)
         async with network.running(), plain_client(*network.direct_urls, name=_OPERATOR) as client:
             operator = Operator(client, replicas=replicas, history=_HISTORY)
             await operator.make()

@@ -73,6 +73,10 @@ class Operator:
         """The name of the member that leads the stream."""
         return str((await self.describe()).get("cluster", {}).get("leader") or "n1")
 
+    async def followers(self) -> list[str]:
+        """The names of the members that hold the stream and do not lead it."""
+        return [str(each["name"]) for each in (await self.describe()).get("cluster", {}).get("replicas") or ()]
+
     async def wait_current(self) -> None:
         """Wait until all replicas are there, and have caught up."""
         while True:

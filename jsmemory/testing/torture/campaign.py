@@ -39,6 +39,7 @@ class Settings:
         seed: Where chance comes from.
         backend: ``jetstream`` or ``file``.
         replicas: 1, on one server; or 3, on a cluster.
+        servers: Of the cluster, from 3 to 5; None for as many as replicas.
         workers: Processes at a time.
         budget: Seconds that a store takes for one call at most. Two faults may follow each other.
         pause: Seconds that a run thinks between two calls, at most.
@@ -51,12 +52,18 @@ class Settings:
     seed: int
     backend: BackendName = "jetstream"
     replicas: Literal[1, 3] = 3
+    servers: int | None = None
     workers: int = 4
     budget: float = 30.0
     pause: float = 0.15
     spaces: tuple[str, ...] = (FEW, FULL)
     faults: frozenset[str] | None = None
     mutant: str = ""
+
+    @property
+    def members(self) -> int:
+        """How many servers there are."""
+        return self.servers or self.replicas
 
 
 Progressed = Callable[[float, str], None]
@@ -115,6 +122,7 @@ async def _run(settings: Settings, records: Path, place: Path, recorder: Recorde
                     MAX_ENTRIES,
                     began,
                     settings.mutant,
+                    settings.members if settings.backend == "jetstream" else 0,
                 )
             )
             await _strike(settings, arena, fleet, recorder, began, progressed)
@@ -134,7 +142,7 @@ async def _strike(
 
     nemesis = Nemesis(_faults(arena, fleet), recorder, told, arena.recovered)
     async with asyncio.TaskGroup() as tasks:
-        for hand, all_faults in hands(settings.backend, settings.replicas):
+        for hand, all_faults in hands(settings.backend, settings.replicas, settings.members):
             faults = {
                 name: seconds
                 for name, seconds in all_faults.items()
@@ -170,5 +178,7 @@ async def _arena(settings: Settings, place: Path, recorder: Recorder) -> AsyncIt
         yield folder
         return
     async with AsyncExitStack() as stack:
-        arena = BucketArena.open(recorder, settings.spaces, place / "servers", settings.replicas)
+        arena = BucketArena.open(
+            recorder, settings.spaces, place / "servers", servers=settings.members, replicas=settings.replicas
+        )
         yield await stack.enter_async_context(arena)

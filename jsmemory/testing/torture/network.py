@@ -52,7 +52,7 @@ class Network:
 
     Args:
         folder: Where the members keep their streams.
-        size: 1 for a single server, 3 or 5 for a cluster.
+        size: 1 for a single server, 3 to 5 for a cluster.
     """
 
     def __init__(self, folder: Path, size: int) -> None:

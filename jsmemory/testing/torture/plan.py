@@ -30,6 +30,12 @@ SERVERS: Final[Mapping[str, Seconds]] = {
 }
 """What happens to a cluster and its bucket, and for how many seconds."""
 
+SPARE: Final[Mapping[str, Seconds]] = {
+    "peer removed": (0.0, 2.0),
+    "followers parted": (1.0, 9.0),
+}
+"""What can happen besides where there are more servers than replicas."""
+
 SERVER: Final[Mapping[str, Seconds]] = {
     "server killed": (0.0, 2.0),
     "server paused": (0.5, 6.0),
@@ -107,8 +113,9 @@ def strikes(seed: int, hand: str, faults: Mapping[str, Seconds]) -> Iterator[Str
             )
 
 
-def hands(backend: str, replicas: int) -> Sequence[tuple[str, Mapping[str, Seconds]]]:
+def hands(backend: str, replicas: int, servers: int) -> Sequence[tuple[str, Mapping[str, Seconds]]]:
     """The two hands against a backend."""
     if backend == "file":
         return (("folder", FOLDER), ("workers", FILES))
-    return (("servers", SERVERS if replicas > 1 else SERVER), ("clients", CLIENTS))
+    of_servers = SERVER if servers == 1 else SERVERS if servers == replicas else {**SERVERS, **SPARE}
+    return (("servers", of_servers), ("clients", CLIENTS))

@@ -183,6 +183,7 @@ class Set(msgspec.Struct, frozen=True, tag="set", omit_defaults=True):
         capacity: Entries that a keyspace may hold.
         mutant: What was broken on purpose; ``""`` for nothing.
         began: When.
+        servers: How many there were; 0 where there were none, or nobody said.
     """
 
     backend: str
@@ -193,6 +194,7 @@ class Set(msgspec.Struct, frozen=True, tag="set", omit_defaults=True):
     capacity: int
     began: float
     mutant: str = ""
+    servers: int = 0
 
 
 Record = Began | Ended | Opened | Suspended | Restored | Died | Wiped | Struck | Stored | Rested | Set

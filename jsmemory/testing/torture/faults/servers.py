@@ -36,6 +36,7 @@ class ServerFaults:
             "server paused": self._pause_member,
             "leader parted": self._part_leader,
             "member parted": self._part_member,
+            "followers parted": self._part_followers,
             "routes slow": self._slow_routes,
         }
 
@@ -57,7 +58,7 @@ class ServerFaults:
         await asyncio.sleep(seconds)
         self._network.begin()
         await self._network.ready()
-        return _names(nodes)
+        return _listed([node.name for node in nodes])
 
     async def _pause_leader(self, seconds: float, lot: random.Random) -> str:
         return await self._pause(await self._leader(), seconds)
@@ -75,19 +76,23 @@ class ServerFaults:
         return node.name
 
     async def _part_leader(self, seconds: float, lot: random.Random) -> str:
-        return await self._part(await self._leader(), seconds)
+        return await self._part([await self._arena.operator.leader()], seconds)
 
     async def _part_member(self, seconds: float, lot: random.Random) -> str:
-        return await self._part(self._any(lot), seconds)
+        return await self._part([self._any(lot).name], seconds)
 
-    async def _part(self, node: NatsServer, seconds: float) -> str:
-        self._network.part(node.name)
+    async def _part_followers(self, seconds: float, lot: random.Random) -> str:
+        # The leader has a majority of the servers with it, and none of those that hold the stream.
+        return await self._part(await self._arena.operator.followers(), seconds)
+
+    async def _part(self, names: list[str], seconds: float) -> str:
+        self._network.part(*names)
         try:
             await asyncio.sleep(seconds)
         finally:
             self._network.join()
         await self._network.ready()
-        return node.name
+        return _listed(names)
 
     async def _slow_routes(self, seconds: float, lot: random.Random) -> str:
         for link in self._network.routes.values():
@@ -106,5 +111,5 @@ class ServerFaults:
         return lot.choice(self._network.nodes)
 
 
-def _names(nodes: list[NatsServer]) -> str:
-    return ", ".join(sorted(node.name for node in nodes))
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names))
