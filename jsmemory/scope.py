@@ -93,7 +93,9 @@ class Scope:
             # What JSON does not carry would fail the next snapshot, far from where it came from.
             msgspec.json.encode(read)
         except (msgspec.ValidationError, UnicodeEncodeError):
-            return "The scope snapshot is not in the form that this version reads; the run must read keys again."
+            return (
+                "The scope snapshot is lost, or not in the form that this version reads; the run must read keys again."
+            )
         if read.version != SNAPSHOT_VERSION:
             return f"The scope snapshot has version {read.version}, not {SNAPSHOT_VERSION}; the run must read again."
         for realm, known in read.realms.items():

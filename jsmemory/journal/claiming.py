@@ -2,8 +2,10 @@
 Whose run it is: starting one, and taking up one that was left.
 
 A claim is itself a record that lands behind the last one or not at all. So of two processes
-that resume one run, one has it, and the other is told. The records are folded only after
-the claim has landed, and up to the claim: nobody can have added anything unseen.
+that resume one run, one has it, and the other is told. The records are folded up to the very
+one that the claim has to follow: nobody can have added anything unseen, or the claim does not
+land. And it comes last, when nothing can fail any more: a run that cannot be read, or not just
+now, stays as it was left, for whoever can.
 
 A claim holds until its process leaves the run. One that died without leaving it cannot be
 told from one that is slow, so its run is taken over only by who says so. Whatever the
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from jsmemory.errors import RunClaimedError, RunEndedError, RunNotFoundError
 from jsmemory.journal import records
 from jsmemory.journal.journal import Journal, Tail
+from jsmemory.journal.records import Status
 from jsmemory.journal.replay import RunState, status_in
 from jsmemory.keys import validate_key
 
@@ -66,7 +69,8 @@ async def claim(journal: Journal, run_id: str, *, take_over: bool = False) -> Cl
         RunNotFoundError: there is none of that name.
         RunClaimedError: it belongs to another process, which may have been quicker just now.
         RunEndedError: it was completed.
-        JournalCorruptError: its records are not what a run writes.
+        JournalCorruptError: its records are not what a run writes; nothing was claimed.
+        BackendUnavailableError: they could not be read in time; nothing was claimed.
         OutcomeUnknownError: sent, answer lost. List the runs before deciding anything.
     """
     validate_key(run_id)
@@ -74,12 +78,16 @@ async def claim(journal: Journal, run_id: str, *, take_over: bool = False) -> Cl
     if found is None:
         raise RunNotFoundError(run_id)
     tail, newest = found
-    # Where the last record does not tell, all of them do; and nothing can have come in between,
-    # or the claim does not land.
-    status = status_in(newest) or (await journal.state(run_id, until=tail)).status
+    _refuse_if_not_left(run_id, status_in(newest), take_over=take_over)
+    state = await journal.state(run_id, until=tail)
+    # Where the last record does not tell, all of them do.
+    _refuse_if_not_left(run_id, state.status, take_over=take_over)
+    record = records.claim()
+    return Claimed(await journal.append(run_id, record, after=tail), state.claimed(record.at))
+
+
+def _refuse_if_not_left(run_id: str, status: Status | None, *, take_over: bool) -> None:
     if status == "completed":
         raise RunEndedError(run_id)
     if status == "running" and not take_over:
         raise RunClaimedError(run_id)
-    claimed = await journal.append(run_id, records.claim(), after=tail)
-    return Claimed(claimed, await journal.state(run_id, until=claimed))

@@ -2,13 +2,14 @@
 Replay: from the records of a run to where it stands. Pure, and in constant memory.
 
 The newest snapshot wins, one of nothing too; it may stand before or after the terminal
-record. What no run has written is reported with its place, and nothing is taken from such a
+record. Where a process left the run and its snapshot is not there, the newest one is lost, and
+no older one is taken instead. What no run has written is reported with its place, and nothing is taken from such a
 journal. Which tools a run had is no part of it: a run goes on under other tools as well,
 since revisions say what a store held and not what an operator agreed to.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
@@ -45,7 +46,8 @@ class RunState:
         records: How many records it has.
         claims: How often it was taken up again.
         about: What the host kept of the start.
-        snapshot: The newest snapshot of its scope, unchecked; None where there never was one.
+        snapshot: The newest snapshot of its scope, unchecked: what a scope refuses, where that one
+            is lost; None where there never was one.
     """
 
     run_id: str
@@ -58,6 +60,13 @@ class RunState:
     about: Any = field(repr=False)
     snapshot: Any = field(repr=False)
 
+    def claimed(self, at: float) -> "RunState":
+        """Where the run stands once a claim has landed behind all of this, written at a time since 1970."""
+        return replace(self, status="running", reason="", updated=at, records=self.records + 1, claims=self.claims + 1)
+
+
+_LOST: Final = ""
+# In place of a snapshot that is not to be had: a scope refuses it, and so nothing older counts.
 
 _META: Final = msgspec.json.Decoder(Meta)
 _LEFT: Final = msgspec.json.Decoder(Left)
@@ -98,6 +107,8 @@ class Replay:
         self._updated = 0.0
         self._about: Any = None
         self._snapshot: Any = None
+        self._is_told = False
+        # Whether there is a snapshot since the run was begun, or claimed, last.
 
     @property
     def state(self) -> RunState | None:
@@ -113,8 +124,13 @@ class Replay:
             records=self._records,
             claims=self._claims,
             about=self._about,
-            snapshot=self._snapshot,
+            snapshot=_LOST if self._has_lost_one else self._snapshot,
         )
+
+    @property
+    def _has_lost_one(self) -> bool:
+        # Who leaves a run writes the snapshot last: a torn tail takes it first.
+        return self._snapshot is not None and not self._is_told and self._status not in ("running", "completed")
 
     def add(self, line: Line) -> None:
         """
@@ -152,13 +168,17 @@ class Replay:
                 case records.META:
                     self._begin(_META.decode(record.data), record.at, line)
                 case records.CLAIM:
+                    if self._has_lost_one:
+                        self._snapshot = _LOST
                     self._claims += 1
+                    self._is_told = False
                     self._status, self._reason = "running", ""
                 case records.TERMINAL:
                     left = _LEFT.decode(record.data)
                     self._status, self._reason = left.outcome, left.reason
                 case records.MEMORY_REVISIONS:
                     self._snapshot = snapshot_in(record).scope
+                    self._is_told = True
                 case _ if not record.optional:
                     self._refuse(line, "is of a kind that this version does not know")
         except records.UNREADABLE:
@@ -189,8 +209,8 @@ def snapshot_in(record: Record) -> Revisions:
     try:
         said = _REVISIONS.decode(record.data)
     except msgspec.ValidationError:
-        return Revisions(scope=msgspec.json.decode(record.data) or "")
-    return said if said.scope is not None else Revisions(scope="", status=said.status)
+        return Revisions(scope=msgspec.json.decode(record.data) or _LOST)
+    return said if said.scope is not None else Revisions(scope=_LOST, status=said.status)
 
 
 def status_in(record: Record) -> Status | None:

@@ -92,9 +92,13 @@ async def test_a_journal_cut_at_every_byte_of_its_last_three_records(
         kept = [end for end in ends if end <= cut]
         state = await journal.state("night")
         assert state.records == len(kept)
-        scope = Scope()
-        assert scope.restore(state.snapshot) is None
-        assert scope.snapshot() == (SNAPSHOT if cut == len(whole) else WIDER)
+        scope, is_left = Scope(), state.status == "suspended"
+        assert (scope.restore(state.snapshot) is None) is (not is_left or cut == len(whole))
+        if is_left:
+            assert scope.snapshot() == (SNAPSHOT if cut == len(whole) else Scope().snapshot())
+        else:
+            # Taken from a process that never said what it had given up: what it was given.
+            assert scope.snapshot() == WIDER
         if state.status == "running":
             with pytest.raises(RunClaimedError):
                 await claim(journal, "night")
@@ -321,7 +325,7 @@ async def test_nothing_but_a_file_is_opened(
         journal.append("night", records.claim(), after=tail),
     ):
         with pytest.raises(BackendUnavailableError, match="no journal"):
-            await asyncio.wait_for(call, 5)
+            await asyncio.wait_for(call, 30)
     assert await journal.runs() == ()
     assert elsewhere.read_bytes() == before
     assert not elsewhere.with_name("nowhere").exists()

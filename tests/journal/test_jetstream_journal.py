@@ -41,6 +41,12 @@ def lossy(nc: Client) -> LossyConnection:
 
 @pytest.fixture
 async def journal(lossy: LossyConnection, stream: str) -> JetStreamJournal:
+    return await JetStreamJournal.bind(lossy, stream)
+
+
+@pytest.fixture
+async def hasty(lossy: LossyConnection, stream: str) -> JetStreamJournal:
+    """The same journal, for who gives up soon."""
     return await JetStreamJournal.bind(lossy, stream, budget=2)
 
 
@@ -103,13 +109,13 @@ async def test_a_claim_that_landed_and_was_gone_on_with_since_is_ours(
 
 
 async def test_an_append_that_cannot_be_settled_says_exactly_that(
-    journal: JetStreamJournal, other: JetStreamJournal, lossy: LossyConnection, appends: str
+    hasty: JetStreamJournal, other: JetStreamJournal, lossy: LossyConnection, appends: str
 ) -> None:
-    tail = await start(journal, "night")
+    tail = await start(other, "night")
     lossy.lose("answer", appends)
     lossy.lose("request", "", times=1000)
     with pytest.raises(OutcomeUnknownError):
-        await journal.append("night", records.host("message", 1), after=tail)
+        await hasty.append("night", records.host("message", 1), after=tail)
     assert (await other.state("night")).records == 2
 
 
@@ -123,13 +129,13 @@ async def test_an_append_that_nobody_heard_was_not_written(
 
 
 async def test_an_append_that_arrives_late_lands_behind_nothing_new(
-    journal: JetStreamJournal, other: JetStreamJournal, lossy: LossyConnection, appends: str
+    hasty: JetStreamJournal, other: JetStreamJournal, lossy: LossyConnection, appends: str
 ) -> None:
     """A network that held back a dead worker's record would put it into its successor's run."""
-    tail = await start(journal, "night")
+    tail = await start(other, "night")
     lossy.lose("request", appends, times=1000)
     with pytest.raises(OutcomeUnknownError):
-        await journal.append("night", records.host("message", "late"), after=tail)
+        await hasty.append("night", records.host("message", "late"), after=tail)
     lossy.heal()
     await claim(other, "night", take_over=True)
     for late in lossy.lost:
@@ -145,18 +151,22 @@ async def test_questions_are_asked_again(journal: JetStreamJournal, lossy: Lossy
     assert (await claim(journal, "night")).state.snapshot == SNAPSHOT
 
 
-async def test_a_claim_takes_three_round_trips(journal: JetStreamJournal, lossy: LossyConnection, stream: str) -> None:
+@pytest.mark.parametrize("is_left", [True, False])
+async def test_a_claim_takes_three_round_trips(
+    journal: JetStreamJournal, lossy: LossyConnection, stream: str, is_left: bool
+) -> None:
     """A host that resumes a thousand runs would wait for each."""
     tail = await start(journal, "night")
     for number in range(100):
         tail = await journal.append("night", records.host("message", number), after=tail)
-    await suspend(journal, "night", tail)
+    if is_left:
+        await suspend(journal, "night", tail)
     lossy.sent.clear()
-    await claim(journal, "night")
+    await claim(journal, "night", take_over=not is_left)
     assert lossy.sent == [
         f"$JS.API.STREAM.MSG.GET.{stream}",
-        f"jsmemory.journal.{stream}.night",
         f"$JS.API.DIRECT.GET.{stream}",
+        f"jsmemory.journal.{stream}.night",
     ]
 
 

@@ -2,12 +2,15 @@
 
 import asyncio
 import random
+from typing import NoReturn
 
 import pytest
 
 from jsmemory.errors import (
+    BackendUnavailableError,
     InvalidKeyError,
     InvalidRecordError,
+    JournalCorruptError,
     RunClaimedError,
     RunEndedError,
     RunExistsError,
@@ -85,7 +88,7 @@ async def test_of_two_that_resume_one_run_one_has_it_200_of_200_times(journal: J
     assert (await journal.state("night", until=tail)).claims == 200
 
 
-async def test_the_state_is_folded_behind_the_claim_and_no_further_than_to_it(
+async def test_the_state_is_folded_up_to_the_claim_and_no_further(
     journal: Journal, other: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fault 41: what another worker appends in between would count, or be overlooked."""
@@ -102,6 +105,52 @@ async def test_the_state_is_folded_behind_the_claim_and_no_further_than_to_it(
     claimed = await claim(journal, "night")
     assert (claimed.state.status, claimed.state.snapshot, claimed.state.records) == ("running", SNAPSHOT, 4)
     assert (await other.state("night")).records == 7
+
+
+async def test_a_claim_does_not_land_behind_what_was_not_folded(
+    journal: Journal, other: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault 41: a state that was folded before another worker wrote would be taken for the newest."""
+    await suspend(journal, "night", await start(journal, "night"))
+    append = journal.append
+
+    async def be_overtaken_and_append(run_id: str, record: records.Record, *, after: Tail) -> Tail:
+        taken = await claim(other, run_id)
+        await suspend(other, run_id, taken.tail, {"version": 1, "realms": {}})
+        return await append(run_id, record, after=after)
+
+    monkeypatch.setattr(journal, "append", be_overtaken_and_append)
+    with pytest.raises(RunClaimedError):
+        await claim(journal, "night")
+    assert (await other.state("night")).claims == 1
+
+
+async def test_a_run_that_cannot_be_read_is_left_to_whoever_can(journal: Journal, other: Journal) -> None:
+    """A worker of an older version would lock the run for the newer one, and be told that it is another's."""
+    tail = await start(journal, "night")
+    newer = records.Record(kind="weather", optional=False, at=1.0, data=records.claim().data, id=records.claim().id)
+    tail = await journal.append("night", newer, after=tail)
+    tail = await suspend(journal, "night", tail)
+    for take_over in (False, True, False):
+        with pytest.raises(JournalCorruptError):
+            await claim(other, "night", take_over=take_over)
+    assert (await journal.last("night") or (None,))[0] == tail
+
+
+async def test_a_run_that_cannot_be_read_just_now_can_be_resumed_later(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said to be worth another try must not have taken the run from its next holder."""
+    await suspend(journal, "night", await start(journal, "night"))
+    with monkeypatch.context() as patch:
+
+        async def fail(*_: object, **__: object) -> NoReturn:
+            raise BackendUnavailableError("The journal did not answer.")
+
+        patch.setattr(journal, "state", fail)
+        with pytest.raises(BackendUnavailableError):
+            await claim(journal, "night")
+    assert (await claim(journal, "night")).state.claims == 1
 
 
 async def test_a_run_that_was_not_left_is_taken_over_only_on_request(journal: Journal, other: Journal) -> None:

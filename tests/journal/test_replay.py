@@ -77,6 +77,19 @@ def test_a_snapshot_counts_before_the_terminal_record_and_after_it() -> None:
         assert (state.status, state.snapshot) == ("suspended", NEW)
 
 
+def test_where_the_newest_snapshot_is_lost_no_older_one_counts() -> None:
+    """Torn off with the end of a file it would bring back what the run had given up since."""
+    old, left = records.memory_revisions(OLD, "suspended"), records.terminal("suspended")
+    for lost in (fold(left, old, records.claim(), left), fold(left, old, records.claim(), left, records.claim())):
+        scope = Scope()
+        assert "must read" in (scope.restore(lost.snapshot) or "")
+        assert scope.revision_of("realm", "k") is None
+    again = records.memory_revisions(NEW, "suspended")
+    assert fold(left, old, records.claim(), left, records.claim(), left, again).snapshot == NEW
+    assert fold(left, old, records.claim(), records.terminal("completed")).snapshot == OLD
+    assert fold(left, records.claim(), left).snapshot is None
+
+
 @pytest.mark.parametrize(
     "data",
     [
