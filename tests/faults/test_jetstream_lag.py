@@ -2,12 +2,20 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
+from nats.errors import NoRespondersError
 
 from jsmemory.backends.jetstream import JetStreamStore
-from jsmemory.errors import BackendUnavailableError, EntryExistsError, StaleEntryError, StoreFullError
+from jsmemory.errors import (
+    BackendUnavailableError,
+    EntryExistsError,
+    EntryNotFoundError,
+    StaleEntryError,
+    StoreFullError,
+)
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
@@ -42,15 +50,18 @@ async def test_a_read_never_answers_older_than_what_was_written(
     assert (await store.read("k", scope=scope)).content == "second"
 
 
-async def test_a_read_that_cannot_catch_up_in_time_raises(cluster_nc: Client, replicated_bucket: str) -> None:
+async def test_a_read_that_cannot_catch_up_in_time_raises(
+    cluster_nc: Client, replicated_bucket: str, has_little_time: Any
+) -> None:
     """Old text is never the answer: an agent would act on it."""
     connection = LaggingConnection(cluster_nc)
-    store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=False, write_budget=0.5)
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=False)
     scope = Scope()
     await store.create("k", "d", "first", scope=scope)
     await store.read("k", scope=scope)
     await store.update("k", "d", "second", scope=scope)
     connection.answer_old(10_000)
+    has_little_time(store, 0.5)
     with pytest.raises(BackendUnavailableError):
         await store.read("k", scope=scope)
 
@@ -68,7 +79,7 @@ async def test_a_delete_looks_past_a_lagging_replica(cluster_nc: Client, replica
 async def test_after_a_conflict_the_newest_value_is_read(cluster_nc: Client, replicated_bucket: str) -> None:
     """The refusal named the sequence; a model that reads again must see that value, or it never gets on."""
     connection = LaggingConnection(cluster_nc)
-    store = await JetStreamStore.bind(connection, replicated_bucket, "p", write_budget=3)
+    store = await JetStreamStore.bind(connection, replicated_bucket, "p")
     other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
     mine, theirs = Scope(), Scope()
     await other.create("k", "d", "first", scope=theirs)
@@ -108,9 +119,9 @@ async def test_one_too_many_is_taken_back_as_soon_as_a_full_bucket_has_room(nc: 
     await store.create("first", "d", "c", scope=None)
 
     async def limit(*, is_full: bool) -> None:
-        described = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"", timeout=5)).data)
+        described = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"")).data)
         described["config"]["max_bytes"] = described["state"]["bytes"] if is_full else -1
-        await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", json.dumps(described["config"]).encode(), timeout=5)
+        await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", json.dumps(described["config"]).encode())
 
     async def fill() -> None:
         await plant(nc, bucket, {f"p.k{number}": b"x" for number in range(1, MAX_ENTRIES)})
@@ -134,6 +145,39 @@ async def test_one_too_many_is_taken_back_as_soon_as_a_full_bucket_has_room(nc: 
     assert len(later) == 1
 
 
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_what_was_refused_for_want_of_a_place_is_shown_by_no_replica_that_lags(
+    cluster_nc: Client, replicated_bucket: str, preflight: bool
+) -> None:
+    """
+    A value that was taken back was there for a moment, and a paused follower showed it five seconds later.
+
+    Found by ``jsmemory torture --servers 5 --seed 5005``.
+    """
+    await plant(cluster_nc, replicated_bucket, {f"p.k{number}": b"x" for number in range(1, MAX_ENTRIES)})
+    lossy, lagging = LossyConnection(cluster_nc), LaggingConnection(cluster_nc)
+    store = await JetStreamStore.bind(lossy, replicated_bucket, "p")
+    other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
+    readers = [await JetStreamStore.bind(lagging, replicated_bucket, "p", preflight=preflight) for _ in range(2)]
+    seen: list[str] = []
+
+    async def take_the_last_place() -> None:
+        await other.create("first", "d", "c", scope=None)
+        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=see_it)
+
+    async def see_it() -> None:
+        seen.append((await readers[0].read("late", scope=None)).content)
+
+    lossy.lose("request", f"$KV.{replicated_bucket}.p.late", then=take_the_last_place)
+    with pytest.raises(StoreFullError):
+        await store.create("late", "d", "c", scope=None)
+    assert seen == ["c"]
+    for reader in readers:
+        lagging.answer_old(1)
+        with pytest.raises(EntryNotFoundError):
+            await reader.read("late", scope=None)
+
+
 async def test_of_two_creates_of_one_key_one_wins_whatever_each_has_counted(
     cluster_nc: Client, replicated_bucket: str
 ) -> None:
@@ -153,6 +197,18 @@ async def test_of_two_creates_of_one_key_one_wins_whatever_each_has_counted(
         assert [type(outcome) for outcome in outcomes if outcome is not None] == [EntryExistsError]
 
 
+async def see_nothing(connection: LaggingConnection, subject: str) -> None:
+    """Look for what is not there yet: that is the old answer which the connection can give later."""
+    while True:
+        try:
+            await connection.request(subject, b"", 30)
+        except NoRespondersError:
+            # The servers of a cluster learn of a new bucket one after the other.
+            await asyncio.sleep(0.02)
+        else:
+            return
+
+
 async def test_a_delete_of_what_others_stored_looks_past_a_lagging_replica(
     cluster_nc: Client, replicated_bucket: str
 ) -> None:
@@ -162,13 +218,13 @@ async def test_a_delete_of_what_others_stored_looks_past_a_lagging_replica(
         store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=preflight)
         other = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
         subject = f"$JS.API.DIRECT.GET.KV_{replicated_bucket}.$KV.{replicated_bucket}.p.k"
-        await connection.request(subject, b"", 2)
+        await see_nothing(connection, subject)
         await other.create("k", "d", "c", scope=None)
         connection.answer_old(1)
         assert (await store.read("k", scope=None)).content == "c"
         connection.answer_old(0)
         connection = LaggingConnection(cluster_nc)
-        await connection.request(subject.replace("p.k", "p.k2"), b"", 2)
+        await see_nothing(connection, subject.replace("p.k", "p.k2"))
         store = await JetStreamStore.bind(connection, replicated_bucket, "p", preflight=preflight)
         await other.create("k2", "d", "c", scope=None)
         connection.answer_old(1)
@@ -183,8 +239,8 @@ async def test_a_listing_waits_for_descriptions_that_only_bodies_hold(
     connection = LaggingConnection(cluster_nc)
     store = await JetStreamStore.bind(connection, replicated_bucket, "p")
     subject = f"$JS.API.DIRECT.GET.KV_{replicated_bucket}.$KV.{replicated_bucket}.p.theirs"
-    await connection.request(subject, b"", 2)
-    await cluster_nc.request(f"$KV.{replicated_bucket}.p.theirs", b"---\ndescription: by hand\n---\n\nx", timeout=2)
+    await see_nothing(connection, subject)
+    await plant(cluster_nc, replicated_bucket, {"p.theirs": b"---\ndescription: by hand\n---\n\nx"})
     connection.answer_old(1)
     assert [(item.key, item.description) for item in await store.list()] == [("theirs", "by hand")]
 

@@ -13,7 +13,9 @@ it was counted.
 
 Replicas do not check that condition against what is in flight under another one. There a key
 is stored on its own condition, and then counted: of those that are too many, the ones that
-came last give way. All of them see the same order, so exactly as many stay as fit.
+came last give way. All of them see the same order, so exactly as many stay as fit. What may
+have to give way is marked: whoever reads it asks the leader whether it is still there, since a
+replica that lags would show what was refused.
 """
 
 import asyncio
@@ -45,6 +47,10 @@ _FAR: Final = 256
 # Free places from which on a create asks for no count. That many messages would have to be
 # stored while one publish is in flight before it could be the one too many; and then it is
 # found by its own acknowledgement, and taken back.
+
+_CLOSE: Final = 64
+# Free places from which on no create is one too many, but by accidents that would have to come
+# together: so many others would have to be stored between its count and itself.
 
 _KEPT: Final = 4096
 # Sequences of own writes that are known to have added no key; what is forgotten only counts for more.
@@ -143,7 +149,7 @@ class Places:
                 raise EntryExistsError(name)
             if len(self._taken) >= capacity:
                 raise StoreFullError(capacity)
-        outcome = await self._put_first(name, record, deadline)
+        outcome = await self._put_first(name, record, capacity, deadline)
         if self._bound <= capacity:
             return outcome.sequence
         # Finished, cancelled or not: what may be one too many is not left behind uncounted.
@@ -152,7 +158,7 @@ class Places:
         raise StoreFullError(capacity)
 
     async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
-        outcome = await self._put_first(name, record, deadline)
+        outcome = await self._put_first(name, record, capacity, deadline)
         if self._bound <= capacity:
             return outcome.sequence
         # As above. Taken back, it is tried again near the limit.
@@ -202,7 +208,7 @@ class Places:
         new = [row.sequence for name, row in listing.rows.items() if row.is_new and row.is_value and self._counts(name)]
         return sequence in sorted(new)[-too_many:]
 
-    async def _put_first(self, name: str, record: Record, deadline: Deadline) -> Landed:
+    async def _put_first(self, name: str, record: Record, capacity: int, deadline: Deadline) -> Landed:
         """Store a first value on the condition of its key alone, whatever the count is."""
         mark = self._marks.of(name)
         expected = 0 if mark.is_value else mark.sequence
@@ -211,8 +217,9 @@ class Places:
         self._under_way += 1
         try:
             while True:
+                is_close = self._bound + self._under_way > capacity - _CLOSE
                 outcome = await self._committing.put(
-                    name, record, expected=expected, deadline=deadline, is_new=self._is_replicated
+                    name, record, expected=expected, deadline=deadline, is_new=self._is_replicated, is_close=is_close
                 )
                 if isinstance(outcome, Landed):
                     return outcome

@@ -69,6 +69,7 @@ class Committing:
         deadline: Deadline,
         within: str | None = None,
         is_new: bool = False,
+        is_close: bool = False,
     ) -> Landed | Refused:
         """
         Store a value if the key, or everything `within`, is at the sequence `expected`.
@@ -80,6 +81,7 @@ class Committing:
             deadline: When to give up.
             within: A subject filter that the condition is about, instead of the key alone.
             is_new: Whether to mark it as the first value of its key.
+            is_close: Whether to mark that as one that may have to be taken back.
 
         Raises:
             OutcomeUnknownError: sent, and the bucket could not be asked in time.
@@ -88,7 +90,7 @@ class Committing:
         """
         headers = self._headers(name, expected, within)
         if is_new:
-            headers[messages.NEW] = "1"
+            headers[messages.NEW] = messages.CLOSE if is_close else "1"
         described = headers | {messages.DESCRIPTION: messages.encode_description(record.description)}
         if messages.fits(described, record.value, self._value_cap):
             headers = described

@@ -18,6 +18,8 @@ PREVIOUS: Final = "Jsm-Prev"
 """The id of the write whose value this one replaced, where the writer knew it."""
 NEW: Final = "Jsm-New"
 """On the first value of a key in a replicated bucket, until it is replaced: see `capacity`."""
+CLOSE: Final = "close"
+"""What `NEW` says where there were so few places that the value may have been taken back since; else ``1``."""
 DESCRIPTION: Final = "Jsm-Desc"
 """The description once more, percent-encoded: a listing needs no bodies."""
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -74,6 +76,8 @@ class Message(msgspec.Struct, frozen=True):
         previous: The id of the write that it replaced, "" where it is not known.
         expected: The sequence that it replaced, None where it is not known.
         expected_within: The last sequence of its prefix that it was conditional on, None without.
+        may_be_taken_back: Whether it was stored so close to the limit of entries that it may have been
+            one too many, and be gone: a replica that lags goes on to show it.
     """
 
     sequence: int
@@ -82,6 +86,7 @@ class Message(msgspec.Struct, frozen=True):
     previous: str = ""
     expected: int | None = None
     expected_within: int | None = None
+    may_be_taken_back: bool = False
 
     def __repr__(self) -> str:
         return f"<Message at {self.sequence}>"
@@ -101,6 +106,7 @@ class Message(msgspec.Struct, frozen=True):
             headers.get(PREVIOUS, ""),
             None if of_prefix else expected,
             expected if of_prefix else None,
+            headers.get(NEW) == CLOSE,
         )
 
     @classmethod
