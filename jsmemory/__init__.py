@@ -58,7 +58,7 @@ from jsmemory.limits import (
 )
 from jsmemory.live import Change, LiveView
 from jsmemory.scope import Scope
-from jsmemory.store import Info, Store
+from jsmemory.store import Info, Store, Terms
 
 if TYPE_CHECKING:
     from jsmemory.backends.file import FileStore
@@ -174,6 +174,7 @@ __all__ = [
     "StreamNotFoundError",
     "StreamRecipe",
     "StreamUnfitError",
+    "Terms",
     "TooManyEntriesError",
     "UnknownBackendError",
     "Verdict",

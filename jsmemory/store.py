@@ -25,6 +25,21 @@ class Info:
     location: str
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """
+    What a store asks of the runs on it, so that no host has to repeat it.
+
+    Attributes:
+        read_only: Whether every write is refused, so that a model is offered none.
+        no_index: Whether runs begin without an index of what is stored, unless their host
+            asks for one.
+    """
+
+    read_only: bool = False
+    no_index: bool = False
+
+
 class Store(ABC):
     """
     Durable notes under keys, shared by many tasks and many independent processes at once.
@@ -34,8 +49,8 @@ class Store(ABC):
     authorises no overwrite. There is no close: a store owns nothing to release.
 
     Six methods are to be written. `live` comes with them; `feed` is for stores that can do
-    better than being listed again and again, and `keyspace_names` for those of which two objects
-    may be on one keyspace.
+    better than being listed again and again, `keyspace_names` for those of which two objects
+    may be on one keyspace, and `terms` for those that ask something of runs.
 
     Every method may raise `BackendUnavailableError` (nothing written, safe to try again)
     and `AccessDeniedError`; every method that takes a key raises `InvalidKeyError` before
@@ -128,6 +143,14 @@ class Store(ABC):
         """
 
     # -- What comes with the six ------------------------------------------------------------
+
+    def terms(self) -> Terms:
+        """
+        Say what this store asks of runs. Does no I/O and never fails.
+
+        By itself a store asks nothing. A layer passes on what the store underneath asks.
+        """
+        return Terms()
 
     def live(self) -> AbstractAsyncContextManager[LiveView]:
         """

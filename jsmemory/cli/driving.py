@@ -90,13 +90,10 @@ async def _drive(
     chosen = choose(choice)
     # Before the journal, which may be a folder that is made.
     check(chosen, choice)
-    read_only = chosen.configuration.read_only
     async with AsyncExitStack() as stack:
         records = await stack.enter_async_context(chosen_journal(choice, journal))
         store = await stack.enter_async_context(opened_store(chosen, choice))
-        run = await stack.enter_async_context(
-            _run(store, records, run_id, resume, take_over, read_only=read_only, no_index=no_index)
-        )
+        run = await stack.enter_async_context(_run(store, records, run_id, resume, take_over, no_index))
         await put_line(await _beginning(run))
         is_left = False
         async for line in input_lines():
@@ -108,12 +105,12 @@ async def _drive(
             await run.suspend()
 
 
-def _run(
-    store: Store, journal: Journal, run_id: str, resume: bool, take_over: bool, *, read_only: bool, no_index: bool
-) -> Any:
+def _run(store: Store, journal: Journal, run_id: str, resume: bool, take_over: bool, no_index: bool) -> Any:
+    # A flag that is left out is no wish for an index: then it is as the configuration says, and the store knows that.
+    wish = True if no_index else None
     if resume:
-        return Run.resume(store, journal, run_id, take_over=take_over, read_only=read_only, no_index=no_index)
-    return Run.start(store, journal, run_id, read_only=read_only, no_index=no_index)
+        return Run.resume(store, journal, run_id, take_over=take_over, no_index=wish)
+    return Run.start(store, journal, run_id, no_index=wish)
 
 
 async def _beginning(run: Run) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from jsmemory.entries import Entry, Item
 from jsmemory.live import Feed, Picture
 from jsmemory.scope import Scope
-from jsmemory.store import Info, Store
+from jsmemory.store import Info, Store, Terms
 
 
 class WrappingStore(Store):
@@ -41,6 +41,9 @@ class WrappingStore(Store):
 
     async def delete(self, key: str, *, scope: Scope | None) -> bool:
         return await self._inner.delete(key, scope=scope)
+
+    def terms(self) -> Terms:
+        return self._inner.terms()
 
     def feed(self, picture: Picture) -> Feed | None:
         # A layer that lists in a way of its own is followed by what it lists, unless it says otherwise.

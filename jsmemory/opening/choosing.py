@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jsmemory.errors import InvalidOptionsError
+from jsmemory.layers.no_index import NoIndexStore
 from jsmemory.layers.read_only import ReadOnlyStore
 from jsmemory.opening.checking import checked
 from jsmemory.opening.configuration import Configuration
@@ -44,7 +45,8 @@ async def open_store(
         base_dir: What a relative ``directory`` counts from; the working directory if None.
 
     Returns:
-        The store. With ``read_only`` one that refuses writes.
+        The store. With ``read_only`` one that refuses writes. A run on it heeds ``read_only``
+        and ``no_index`` by itself: see `Store.terms`.
 
     Raises:
         UnknownBackendError: nobody registered the backend that is named; lists the known ones.
@@ -62,6 +64,8 @@ async def open_store(
     else:
         check_injected(configuration, store)
         opened = store
+    if configuration.no_index:
+        opened = NoIndexStore(opened)
     return ReadOnlyStore(opened) if configuration.read_only else opened
 
 

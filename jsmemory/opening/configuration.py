@@ -21,9 +21,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             ``file``, or takes the store that it was given.
         read_only: Whether creating, updating and deleting are refused. For an endpoint that
             takes prompts from strangers: they could plant what a later run takes for its own
-            note. A host that shows tools to a model leaves the writing ones out.
-        no_index: Whether a run starts without an index of what is stored. The host that
-            composes a run's first message heeds it.
+            note. Runs on the store that `open_store` gives offer no tools that write.
+        no_index: Whether a run starts without an index of what is stored. Runs on the store
+            that `open_store` gives do so, unless their host says otherwise.
         options: What the backend is told; strict, the backend says what it knows.
     """
 

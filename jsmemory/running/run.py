@@ -61,7 +61,7 @@ class Run:
         *,
         state: RunState | None,
         read_only: bool,
-        no_index: bool,
+        no_index: bool | None,
         hook: Hook,
     ) -> None:
         self._store = ReadOnlyStore(store) if read_only else store
@@ -69,7 +69,7 @@ class Run:
         self._run_id = run_id
         self._state = state
         self._warning: str | None = None
-        self._options: dict[str, Any] = {"read_only": read_only, "no_index": no_index, "hook": hook}
+        self._options: dict[str, Any] = {"no_index": no_index, "hook": hook}
         self._left: Outcome | None = None
         self._is_to_stay = False
         self._turn = asyncio.Lock()
@@ -89,7 +89,7 @@ class Run:
         *,
         about: object = None,
         read_only: bool = False,
-        no_index: bool = False,
+        no_index: bool | None = None,
         live: LiveView | None = None,
         hook: Hook = log,
     ) -> "AsyncIterator[Run]":
@@ -101,8 +101,9 @@ class Run:
             journal: Where it is recorded.
             run_id: Its name, of the grammar of keys.
             about: What to keep of the start, as plain data.
-            read_only: Offer no tools that write, and refuse writes from any other path.
-            no_index: Begin without an index of what is stored.
+            read_only: Offer no tools that write, and refuse writes from any other path; so it is
+                in any case on a store whose terms say that it is read-only.
+            no_index: Begin without an index of what is stored; None is as the store's terms say.
             live: A view of the store's keyspace, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 
@@ -138,7 +139,7 @@ class Run:
         *,
         take_over: bool = False,
         read_only: bool = False,
-        no_index: bool = False,
+        no_index: bool | None = None,
         live: LiveView | None = None,
         hook: Hook = log,
     ) -> "AsyncIterator[Run]":
@@ -153,8 +154,9 @@ class Run:
             journal: Where it is recorded.
             run_id: Its name.
             take_over: Take it from a process that has not left it, and is known to be dead.
-            read_only: Offer no tools that write, and refuse writes from any other path.
-            no_index: Go on without an index of what is stored.
+            read_only: Offer no tools that write, and refuse writes from any other path; so it is
+                in any case on a store whose terms say that it is read-only.
+            no_index: Go on without an index of what is stored; None is as the store's terms say.
             live: A view of the store's keyspace, to list from: one serves all runs of a process.
             hook: Told of each tool call; by default a line goes to a logger.
 

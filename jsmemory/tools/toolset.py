@@ -34,22 +34,24 @@ class MemoryTools:
     Args:
         store: Where the memories are; many runs may share it.
         scope: The authority of this run, and of no other.
-        read_only: Leave out the tools that write. They are neither offered nor mentioned, and
-            refused when called. Other ways to the store stay open: hand out one that refuses
-            writes itself, as `open_store` gives for ``read_only``.
-        no_index: Begin without an index of what is stored.
+        read_only: Leave out the tools that write, also where the store would take it. They are
+            neither offered nor mentioned, and refused when called; as they are in any case where
+            the store's terms say that it is read-only. Other ways to the store stay open: hand
+            out one that refuses writes itself, as `open_store` gives for ``read_only``.
+        no_index: Begin without an index of what is stored; None is as the store's terms say.
         hook: Told of each call; by default a line goes to the logger ``jsmemory.tools``.
     """
 
     def __init__(
-        self, store: Store, scope: Scope, *, read_only: bool = False, no_index: bool = False, hook: Hook = log
+        self, store: Store, scope: Scope, *, read_only: bool = False, no_index: bool | None = None, hook: Hook = log
     ) -> None:
+        terms = store.terms()
         self._store = store
-        self._read_only = read_only
-        self._no_index = no_index
+        self._read_only = read_only or terms.read_only
+        self._no_index = terms.no_index if no_index is None else no_index
         self._hook = hook
         tools: list[Tool[Any]] = [listing.tool(store, hook), reading.tool(store, scope, hook)]
-        if not read_only:
+        if not self._read_only:
             tools += [writing.tool(store, scope, hook), deleting.tool(store, scope, hook)]
         self._tools = {tool.name: tool for tool in tools}
 

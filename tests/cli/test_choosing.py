@@ -1,5 +1,6 @@
 """Which store is meant: an option, the configuration, or the file twin; seen from where the notes end up."""
 
+import json
 from typing import Any
 
 import pytest
@@ -168,3 +169,16 @@ def test_what_a_prefix_may_be_is_said_without_a_regular_expression(shell: Any) -
     refused = shell("--bucket", "team", "--prefix", "a.b", "list")
     assert refused.code == 5
     assert "characters out of A-Z a-z 0-9 _ = -." in refused.err
+
+
+def test_a_run_begins_without_an_index_where_the_configuration_says_so(shell: Any) -> None:
+    """What strangers have written is kept out of a prompt by the operator, not by who types the command."""
+    shell("write", "k", "-d", "a stranger's line")
+    assert b"a stranger's line" in shell("run", "--run-id", "shown", stdin=b"").out
+    (shell.folder / "jsmemory.yaml").write_text("no_index: true\n")
+    begun = json.loads(shell("run", "--run-id", "kept", "--suspend", stdin=b"").out)
+    resumed = json.loads(shell("run", "--run-id", "kept", "--resume", stdin=b"").out)
+    for beginning in (begun, resumed):
+        assert beginning["index"] == ""
+        assert "index" not in beginning["system_note"]
+        assert "memory_write" in beginning["system_note"]

@@ -73,6 +73,7 @@ from jsmemory import (
     StreamNotFoundError,
     StreamRecipe,
     StreamUnfitError,
+    Terms,
     TooManyEntriesError,
     UnknownBackendError,
     Verdict,
@@ -101,6 +102,7 @@ LIMITS: tuple[int, ...] = (MAX_KEY_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_ENTRIES, 
 
 async def use(store: Store, scope: Scope | None) -> None:
     assert_type(store.info(), Info)
+    assert_type(store.terms(), Terms)
     assert_type(await store.list(), tuple[Item, ...])
     entry = await store.read("key", scope=scope)
     assert_type(entry, Entry)
