@@ -3,7 +3,6 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -63,4 +62,5 @@ async def chosen_journal(choice: Choice, journal: str, *, is_made: bool = True) 
 
 
 def _is_folder(journal: str) -> bool:
-    return Path(journal).is_dir()
+    # Path.is_dir raises where there cannot be one, as for a name that is too long.
+    return os.path.isdir(journal)  # noqa: PTH112

@@ -65,6 +65,8 @@ def drawn_to(file: Path) -> Drawing:
         raise SetupRefused("Drawing needs matplotlib. Install it: pip install 'jsmemory[plot]'") from None
     if not file.absolute().parent.is_dir():
         raise SetupRefused(f"There is no folder for {file}. Make it, or name another file: --plot FILE.")
+    if file.is_dir():
+        raise SetupRefused(f"A folder {file} is there. Name another file: --plot FILE.")
     return Drawing(file)
 
 

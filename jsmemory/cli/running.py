@@ -78,6 +78,10 @@ def _run(arguments: Sequence[str], *, as_json: bool) -> int:
             return ExitCode.USAGE
         if os.environ.get(_TRACEBACK_VARIABLE):
             raise
+        if isinstance(failure, OSError) and isinstance(failure.filename, str | bytes):
+            # A look at a path that was typed, as a rule; the library words its own.
+            _report("setup", _refused_by_the_system(failure), as_json=as_json)
+            return ExitCode.SETUP
         _report(
             "defect",
             f"This should not happen ({type(failure).__name__}). "
@@ -101,6 +105,12 @@ def _with_remedy(refusal: Any) -> str:
     message = str(refusal.format_message()).strip().rstrip(".")
     stop = "" if message.endswith(("?", "!")) else "."
     return f"{message}{stop} See: {path} --help"
+
+
+def _refused_by_the_system(refusal: OSError) -> str:
+    path = screen.one_line(os.fsencode(refusal.filename).decode(errors="replace"))
+    reason = os.strerror(refusal.errno) if refusal.errno else "the system gives no reason"
+    return f"The path {path} cannot be used: {reason}. Name another one, or mend that."
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

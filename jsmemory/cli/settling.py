@@ -1,5 +1,6 @@
 """What a cluster on this machine has been told once, and keeps: its bucket and its ports."""
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -58,7 +59,12 @@ def _recall(folder: Path) -> Settled | None:
         held = msgspec.json.decode(file.read_bytes(), type=Settled)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, msgspec.DecodeError):
+    except OSError as refusal:
+        if refusal.errno == errno.ENAMETOOLONG:
+            # Whoever makes the folder is told that it cannot be.
+            return None
+        held = None
+    except msgspec.DecodeError:
         held = None
     if held is None or len(held.places) != NODES:
         raise SetupRefused(f"The file {file} cannot be read. Remove it, and name --bucket and --port again.")

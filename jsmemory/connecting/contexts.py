@@ -52,7 +52,7 @@ def selected_context(environment: Mapping[str, str]) -> str | None:
         InvalidOptionsError: the file that says so is unreadable, or holds no legal name.
     """
     folder = _folder(environment)
-    if folder is None or not (folder / "context.txt").exists():
+    if folder is None or not _is_there(folder / "context.txt"):
         return None
     name = read_small_file(str(folder / "context.txt"), "context").decode(errors="replace").strip()
     if name and not is_context_name(name):
@@ -106,6 +106,17 @@ def _folder(environment: Mapping[str, str]) -> Path | None:
     except RuntimeError:
         # A container's user without a home has no contexts.
         return None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # It may be there. Whoever reads it is told why it cannot be.
+        return True
+    return True
 
 
 def _fields(data: bytes) -> dict[str, str]:

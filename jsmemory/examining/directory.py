@@ -70,6 +70,7 @@ async def examine_directory(
 
 
 def _examine(place: Directory, *, thorough: bool, read_only: bool) -> list[Check]:
+    place.refuse_too_long()
     try:
         with place.opened() as directory:
             return list(_checks(place, directory, thorough=thorough, read_only=read_only))

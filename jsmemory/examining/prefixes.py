@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from jsmemory.backends.file.directory import Directory, census
@@ -93,10 +92,12 @@ async def list_directory_prefixes(directory: str | os.PathLike[str]) -> tuple[Pr
         AccessDeniedError: this account may not read it, or one of those in it.
         BackendUnavailableError: its disk does not answer.
     """
-    return await asyncio.to_thread(_lines_of, Directory.of(directory, "").path)
+    return await asyncio.to_thread(_lines_of, Directory.of(directory, ""))
 
 
-def _lines_of(root: Path) -> tuple[PrefixLine, ...]:
+def _lines_of(place: Directory) -> tuple[PrefixLine, ...]:
+    place.refuse_too_long()
+    root = place.path
     counted: Counter[str] = Counter()
     try:
         for name in ("", *(each.name for each in root.iterdir() if each.is_dir() and not each.is_symlink())):

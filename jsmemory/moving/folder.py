@@ -10,6 +10,7 @@ from typing import Final
 
 from jsmemory.errors import (
     AccessDeniedError,
+    BackendError,
     BackendUnavailableError,
     EntryNotFoundError,
     EntryTooLargeError,
@@ -79,11 +80,9 @@ class Note:
             if len(data) > _MAX_BYTES:
                 raise EntryTooLargeError(len(data), MAX_CONTENT_BYTES)
             return data
-        if reason in _DENIED:
-            raise AccessDeniedError("read this file")
         if reason in _GONE:
             raise EntryNotFoundError(self.key)
-        raise BackendUnavailableError("The file could not be read.", "Check the disk, then try again.")
+        raise _unreadable("file", reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,8 @@ def look_through(root: Path) -> Folder:
     Raises:
         InvalidOptionsError: it is no folder that can be read, or holds more than 10,000 files.
     """
-    if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
+    # Asked in this order: what may not be looked at, or has too long a name, is told and not raised.
+    if not os.access(root, os.R_OK | os.X_OK) or not root.is_dir():
         raise InvalidOptionsError("folder", "names no folder that can be read", "Name another one.")
     names: list[str] = []
     beside: list[Moved] = []
@@ -123,29 +123,48 @@ def look_through(root: Path) -> Folder:
 
 
 def _names(root: Path) -> Iterator[tuple[str, Moved | None]]:
-    unreadable: list[str] = []
-    for place, folders, files in os.walk(root, onerror=lambda refusal: unreadable.append(str(refusal.filename))):
+    refusals: list[OSError] = []
+    for place, folders, files in os.walk(root, onerror=refusals.append):
         within = Path(place).relative_to(root)
         for name in sorted((*folders, *files)):
             origin = str(within / name)
             path = root / origin
             if name.startswith("."):
                 continue
-            if path.is_symlink():
+            mode = _mode_of(path)
+            if stat.S_ISLNK(mode):
                 yield origin, _skipped(origin, "link", "It is a link, and links are not followed. Put a copy there.")
             elif name in folders:
                 continue
-            elif not path.is_file():
+            elif mode and not stat.S_ISREG(mode):
                 yield origin, _skipped(origin, "special", "It is no regular file. Leave it out.")
             elif path.suffix.lower() not in SUFFIXES:
                 yield origin, _skipped(origin, "no_note", f"Its name ends in none of {', '.join(SUFFIXES)}. Rename it.")
             else:
                 yield origin, None
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-    for filename in unreadable:
-        origin = str(Path(filename).relative_to(root))
-        denied = AccessDeniedError("read this folder")
-        yield origin, Moved(origin, "", Outcome.FAILED, denied.code, str(denied))
+    for refusal in refusals:
+        origin = str(Path(refusal.filename).relative_to(root))
+        error = _unreadable("folder", refusal.errno)
+        yield origin, Moved(origin, "", Outcome.FAILED, error.code, str(error))
+
+
+def _mode_of(path: Path) -> int:
+    """What kind of thing lies there; 0 where the system does not tell, and who reads it is told why."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
+
+
+def _unreadable(what: str, reason: int | None) -> BackendError:
+    if reason in _DENIED:
+        return AccessDeniedError(f"read this {what}")
+    if reason == errno.ENAMETOOLONG:
+        return BackendUnavailableError(
+            f"The path of the {what} is longer than the system takes.", "Import a folder that is nearer to it."
+        )
+    return BackendUnavailableError(f"The {what} could not be read.", "Check the disk, then try again.")
 
 
 def _skipped(origin: str, code: str, reason: str) -> Moved:

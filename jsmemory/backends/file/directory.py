@@ -5,6 +5,7 @@ An entry lies under its key and ``.md``. Everything else is no entry: a name tha
 key, and a legal one under which no regular file lies.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -62,16 +63,31 @@ class Directory:
         Make what is missing of it, so that it is still there after a power cut.
 
         Raises:
-            InvalidOptionsError: something else than a directory lies there.
+            InvalidOptionsError: something else than a directory lies there, or a name in it is too long.
         """
+        self.refuse_too_long()
         # For its owner only: notes are nobody else's business, until the operator says so by
         # making the directory with other permissions.
         if not _made(self.path, mode=0o700):
             raise InvalidOptionsError("directory", "names something that is no directory", "Name another one.")
         if self.prefix:
             inner = self.path / self.prefix
+            if is_too_long(inner):
+                raise InvalidOptionsError(
+                    "prefix", "is longer than a name may be on this file system", "Choose a shorter one."
+                )
             if inner.is_symlink() or not _made(inner, mode=0o777):
                 raise InvalidOptionsError("prefix", "names something that is no directory", "Choose another one.")
+
+    def refuse_too_long(self) -> None:
+        """
+        Refuse a path that its file system cannot have. Makes nothing.
+
+        Raises:
+            InvalidOptionsError: the path is too long, or a name in it is.
+        """
+        if is_too_long(self.path):
+            raise InvalidOptionsError("directory", "is longer than a path may be, or a name in it", "Name another one.")
 
     def twin_of_prefix(self) -> bool:
         """Whether beside the sub-directory lies a name that differs from its own only in case."""
@@ -174,6 +190,23 @@ def _is_prefix(prefix: str) -> bool:
     except InvalidKeyError:
         return False
     return True
+
+
+def is_too_long(path: Path) -> bool:
+    """Whether a path is longer than its file system can have one, or a name in it. Makes nothing."""
+    # Of what is missing each name is asked for where the first one would be made: the system
+    # gives up at what is not there, before it looks at the names behind it.
+    missing = list(takewhile(lambda each: not os.path.lexists(each), (path, *path.parents)))
+    asked = (path, *(missing[-1].with_name(each.name) for each in missing))
+    return any(_refusal_of(each) == errno.ENAMETOOLONG for each in asked)
+
+
+def _refusal_of(path: Path) -> int | None:
+    try:
+        path.lstat()
+    except OSError as refusal:
+        return refusal.errno
+    return None
 
 
 def _made(path: Path, *, mode: int) -> bool:

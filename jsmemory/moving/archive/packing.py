@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from jsmemory.backends.file.directory import is_too_long
 from jsmemory.errors import (
     AccessDeniedError,
     ArchiveUnfitError,
@@ -81,13 +82,15 @@ def staged(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         AccessDeniedError: the folder may not be written to.
         BackendUnavailableError: the disk is full or failing.
     """
-    if not place.parent.is_dir() or place.is_dir():
-        raise InvalidOptionsError("archive", "names no place for a file", "Name one in a folder that is there.")
-    if place.exists() and not overwrite:
-        raise _taken()
-    beside = place.with_name(f".{place.name[:100]}.{secrets.token_hex(6)}")
+    if is_too_long(place):
+        raise InvalidOptionsError("archive", "is longer than a path may be, or a name in it", "Name another one.")
+    beside = place.with_name(f".archive.{secrets.token_hex(6)}")
     refusal: JsMemoryError | None = None
     try:
+        if not place.parent.is_dir() or place.is_dir():
+            raise InvalidOptionsError("archive", "names no place for a file", "Name one in a folder that is there.")
+        if place.exists() and not overwrite:
+            raise _taken()
         with os.fdopen(os.open(beside, _FLAGS, _MODE), "w+b") as file:
             yield file
             file.flush()
