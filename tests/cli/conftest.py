@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jsmemory.testing.servers import NatsServer, make_bucket
+from jsmemory.testing.servers import NatsServer, draw_port, make_bucket
 
 COMMAND = (sys.executable, "-m", "jsmemory.cli")
 LONGEST_S = 120
@@ -112,8 +111,5 @@ def memory(request: pytest.FixtureRequest, shell: Shell) -> Memory:
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port of the loopback where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of the loopback where nobody listens, and which no client is given meanwhile."""
+    return draw_port()

@@ -29,7 +29,7 @@ async def leave_markers(url: str, bucket: str, count: int) -> None:
 
 async def messages_in(url: str, bucket: str) -> int:
     async with plain_client(url) as client:
-        answer = json.loads((await client.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"", timeout=5)).data)
+        answer = json.loads((await client.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"")).data)
     return int(answer["state"]["messages"])
 
 
@@ -112,7 +112,7 @@ async def test_a_worker_may_not_compact(shell: Any) -> None:
     async with embedded_server(settings=ServerSettings(extra=account_of(worker))) as server:
         async with plain_client(server.url, user="operator", password="secret") as operator:
             await make_bucket(operator, "team")
-            await operator.request("$KV.team.ann.k", b"", headers={"KV-Operation": "DEL"}, timeout=5)
+            await operator.request("$KV.team.ann.k", b"", headers={"KV-Operation": "DEL"})
         context = shell.folder / "config" / "nats" / "context" / "ann.json"
         context.parent.mkdir(parents=True)
         login = {"url": server.url, "user": "ann", "password": "secret", "inbox_prefix": "_INBOX_ann"}

@@ -142,7 +142,7 @@ def test_no_process_outlives_the_demo(shell: Any, how: signal.Signals, code: int
     # The demo, its server, that one's watchdog, and workers.
     wait_until(lambda: len(marked(mark[MARK])) >= 5)
     demo.send_signal(how)
-    out, err = demo.communicate(timeout=30)
+    out, err = demo.communicate(timeout=60)
     assert (demo.returncode, out) == (code, b"")
     assert b"Traceback" not in err
     wait_until(lambda: not marked(mark[MARK]))
@@ -170,7 +170,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end

@@ -272,7 +272,7 @@ def test_a_run_that_is_stopped_can_be_resumed(
         running.stdin.flush()
         assert json.loads(running.stdout.readline())["result"]["written"] is True
         os.kill(running.pid, sign)
-        assert running.wait(30) == code
+        assert running.wait(60) == code
     assert listed() == {"night": "cancelled"}
     assert drive(OVERWRITE, options=("--resume",))[1]["result"]["written"] is True
 
@@ -298,7 +298,7 @@ def test_a_run_whose_reader_hangs_can_be_stopped(shell: Any) -> None:
             read += len(os.read(out, 1000))
         running.terminate()
         try:
-            assert running.wait(30) == 143
+            assert running.wait(60) == 143
         finally:
             running.kill()
     os.close(out)
@@ -322,7 +322,7 @@ def test_a_run_whose_input_never_ends_can_be_stopped(shell: Any) -> None:
         assert running.stdout.readline()
         running.terminate()
         try:
-            assert running.wait(30) == 143
+            assert running.wait(60) == 143
         finally:
             running.kill()
 

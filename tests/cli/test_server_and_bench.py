@@ -31,7 +31,7 @@ def test_a_server_is_there_until_it_is_stopped(shell: Any, how: signal.Signals) 
         # What makes a bucket and what compares one agree.
         assert shell("-s", said["url"], "-b", "team", "provision", "--replicas", "1", "--diff").code == 0
         server.send_signal(how)
-        server.communicate(timeout=30)
+        server.communicate(timeout=60)
         assert server.returncode == 0
         with pytest.raises(OSError, match="refused"):
             socket.create_connection(("127.0.0.1", int(said["url"].rpartition(":")[2]))).close()
@@ -50,7 +50,7 @@ def test_a_store_that_is_kept_is_there_again(shell: Any) -> None:
             shell("-s", url, "-b", "memory", "write", "k", "-d", "x")
         finally:
             server.terminate()
-            server.communicate(timeout=30)
+            server.communicate(timeout=60)
 
 
 def test_a_port_that_is_taken_is_told_at_once(shell: Any, nats_server: NatsServer) -> None:

@@ -181,7 +181,7 @@ def test_it_is_stopped_at_once_and_leaves_nothing_behind(shell: Any) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.endswith(b"Interrupted before the end: there is no verdict. Run it again for one.\n")
     assert [*temporary.iterdir()] == []

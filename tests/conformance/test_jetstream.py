@@ -53,7 +53,6 @@ class LeastPrivilege(JetStreamHarness):
         super().__init__(
             server_with_users.url,
             preflight=False,
-            budget=1.5,
             operator={"user": "operator", "password": "secret"},
             worker={"user": "worker", "password": "secret", "inbox_prefix": b"_INBOX_worker"},
         )

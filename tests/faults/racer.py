@@ -15,7 +15,7 @@ from jsmemory.errors import JsMemoryError
 
 async def race(url: str, bucket: str, prefix: str, name: str, entries: int) -> None:
     nc = await nats.connect(url)
-    store = await JetStreamStore.bind(nc, bucket, prefix)
+    store = await JetStreamStore.bind(nc, bucket, prefix, write_budget=60)
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     for number in range(entries):

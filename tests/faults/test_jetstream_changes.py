@@ -26,14 +26,14 @@ from jsmemory.testing.servers import make_bucket, plant
 
 
 async def edit(nc: Client, bucket: str, **changes: object) -> None:
-    info = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"", timeout=2)).data)
+    info = json.loads((await nc.request(f"$JS.API.STREAM.INFO.KV_{bucket}", b"")).data)
     config = json.dumps(info["config"] | changes).encode()
-    answer = json.loads((await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", config, timeout=2)).data)
+    answer = json.loads((await nc.request(f"$JS.API.STREAM.UPDATE.KV_{bucket}", config)).data)
     assert "error" not in answer, answer
 
 
 async def make_anew(nc: Client, bucket: str) -> None:
-    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"")
     await make_bucket(nc, bucket)
 
 
@@ -76,10 +76,10 @@ async def test_authority_ends_with_the_bucket_it_was_earned_in(
     if seen == "written":
         await store.create("k", "d", "old", scope=scope)
     else:
-        await nc.request(f"$KV.{bucket}.p.k", b"old", timeout=2)
+        await nc.request(f"$KV.{bucket}.p.k", b"old")
         await store.read("k", scope=scope)
     await make_anew(nc, bucket)
-    await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+    await nc.request(f"$KV.{bucket}.p.k", b"never seen")
     with pytest.raises(StaleEntryError):
         await store.update("k", "d", "blind", scope=scope)
     assert (await store.read("k", scope=scope)).content == "never seen"
@@ -124,7 +124,7 @@ async def test_a_new_bucket_is_read_although_its_sequences_are_older(nc: Client,
     for turn in range(5):
         await store.update("k", "d", f"{turn}", scope=scope)
     await make_anew(nc, bucket)
-    await nc.request(f"$KV.{bucket}.p.k", b"new", timeout=2)
+    await nc.request(f"$KV.{bucket}.p.k", b"new")
     assert (await store.read("k", scope=None)).content == "new"
     await store.create("other", "d", "c", scope=None)
     assert [item.key for item in await store.list()] == ["k", "other"]
@@ -137,7 +137,7 @@ async def test_a_create_over_a_marker_of_the_old_bucket_overwrites_nothing(nc: C
     await store.delete("k", scope=None)
     await make_anew(nc, bucket)
     for text in (b"first", b"never seen"):
-        await nc.request(f"$KV.{bucket}.p.k", text, timeout=2)
+        await nc.request(f"$KV.{bucket}.p.k", text)
     with pytest.raises(EntryExistsError):
         await store.create("k", "d", "blind", scope=None)
     assert (await store.read("k", scope=None)).content == "never seen"
@@ -145,13 +145,13 @@ async def test_a_create_over_a_marker_of_the_old_bucket_overwrites_nothing(nc: C
 
 async def test_a_create_into_the_last_place_of_the_old_bucket_overwrites_nothing(nc: Client, bucket: str) -> None:
     """Near the limit the condition is on the last sequence of the prefix, which another key may have now."""
-    backend = await JetStreamBackend.bind(Wire(nc), bucket, "p", preflight=True, bind_timeout=10, budget=15)
+    backend = await JetStreamBackend.bind(Wire(nc), bucket, "p", preflight=True, bind_timeout=20, budget=15)
     record = Record(b"---\ndescription: d\n---\n\nblind", "d")
     for number in range(3):
         await backend.insert(f"k{number}", record, capacity=10)
     await make_anew(nc, bucket)
     for key in ("a", "b", "new"):
-        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen", timeout=2)
+        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen")
     with pytest.raises(EntryExistsError):
         await backend.insert("new", record, capacity=10)
     stored = await backend.load("new")
@@ -161,7 +161,7 @@ async def test_a_create_into_the_last_place_of_the_old_bucket_overwrites_nothing
 
 async def test_a_bucket_that_is_gone_is_named_as_such(nc: Client, bucket: str) -> None:
     store = await JetStreamStore.bind(nc, bucket, "p", write_budget=1)
-    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"")
     with pytest.raises(BackendUnavailableError, match="The bucket is gone"):
         await store.read("k", scope=None)
 
@@ -183,13 +183,13 @@ async def test_a_write_is_not_sent_again_into_a_bucket_that_was_made_anew(
 ) -> None:
     """The first try was lost, and before the second the old sequence names a value that nobody saw."""
     lossy = LossyConnection(nc)
-    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=preflight, write_budget=5)
+    store = await JetStreamStore.bind(lossy, bucket, "p", preflight=preflight)
     scope = Scope()
     await store.create("k", "d", "old", scope=scope)
 
     async def replace_the_bucket() -> None:
         await make_anew(nc, bucket)
-        await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+        await nc.request(f"$KV.{bucket}.p.k", b"never seen")
 
     lossy.lose("request", f"$KV.{bucket}.p.k", then=replace_the_bucket)
     with pytest.raises((StaleEntryError, OutcomeUnknownError)):
@@ -203,7 +203,7 @@ async def test_without_preflight_a_create_overwrites_nothing_in_a_new_bucket(nc:
     await store.delete("k", scope=None)
     await make_anew(nc, bucket)
     for key in ("x", "k"):
-        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen", timeout=2)
+        await nc.request(f"$KV.{bucket}.p.{key}", b"never seen")
     with pytest.raises(EntryExistsError):
         await store.create("k", "d", "blind", scope=None)
     assert (await store.read("k", scope=None)).content == "never seen"
@@ -215,7 +215,7 @@ async def test_without_preflight_a_read_by_another_run_gives_an_old_scope_nothin
     old = Scope()
     await store.create("k", "d", "old", scope=old)
     await make_anew(nc, bucket)
-    await nc.request(f"$KV.{bucket}.p.k", b"never seen", timeout=2)
+    await nc.request(f"$KV.{bucket}.p.k", b"never seen")
     assert (await store.read("k", scope=Scope())).content == "never seen"
     with pytest.raises(StaleEntryError):
         await store.update("k", "d", "blind", scope=old)
@@ -227,7 +227,7 @@ async def test_a_key_whose_marker_was_compacted_goes_on(nc: Client, bucket: str,
     store = await JetStreamStore.bind(nc, bucket, "p", preflight=preflight)
     await store.create("k", "d", "old", scope=None)
     await store.delete("k", scope=None)
-    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"", timeout=2)
+    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"")
     with pytest.raises(EntryNotFoundError):
         await store.read("k", scope=None)
     assert await store.delete("k", scope=None) is False
@@ -356,11 +356,11 @@ async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_ne
     await store.list()
 
     async def overtake() -> None:
-        await nc.request(f"$KV.{bucket}.p.last", planted, timeout=2)
+        await nc.request(f"$KV.{bucket}.p.last", planted)
 
     async def remove() -> None:
         await make_anew(nc, bucket)
-        await nc.request(f"$KV.{bucket}.p.k", planted, timeout=2)
+        await nc.request(f"$KV.{bucket}.p.k", planted)
 
     # Counted with one place left; taken by somebody else before the create arrives, so it is one too many.
     lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=overtake)

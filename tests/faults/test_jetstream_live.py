@@ -33,7 +33,7 @@ from jsmemory.testing.servers import NatsServer, make_bucket, plain_client, plan
 async def api(nc: Client, operation: str, **asked: Any) -> dict[str, Any]:
     """What the server answers its operator."""
     payload = json.dumps(asked).encode() if asked else b""
-    answer: dict[str, Any] = json.loads((await nc.request(f"$JS.API.{operation}", payload, timeout=5)).data)
+    answer: dict[str, Any] = json.loads((await nc.request(f"$JS.API.{operation}", payload)).data)
     assert "error" not in answer, answer
     return answer
 
@@ -84,7 +84,7 @@ async def test_the_description_of_a_foreign_value_is_fetched_once(nc: Client, bu
     """Its body has to come for that; once for each revision, however often it is listed or looked at anew."""
     lossy = LossyConnection(nc)
     store = await JetStreamStore.bind(lossy, bucket, "p")
-    await nc.request(f"$KV.{bucket}.p.theirs", b"---\ndescription: by hand\n---\n\nbody", timeout=5)
+    await nc.request(f"$KV.{bucket}.p.theirs", b"---\ndescription: by hand\n---\n\nbody")
     async with store.live() as view, mirrored(view) as mirror:
         for _ in range(3):
             assert await view.list() == (Item("theirs", "by hand"),)
@@ -93,7 +93,7 @@ async def test_the_description_of_a_foreign_value_is_fetched_once(nc: Client, bu
             await _another_consumer(nc, bucket, consumer)
         fetched = [subject for subject in lossy.sent if "DIRECT.GET" in subject]
         assert len(fetched) == 1
-        await nc.request(f"$KV.{bucket}.p.theirs", b"---\ndescription: changed\n---\n\nbody", timeout=5)
+        await nc.request(f"$KV.{bucket}.p.theirs", b"---\ndescription: changed\n---\n\nbody")
         assert await view.list() == (Item("theirs", "changed"),)
         assert [change.description for change in mirror.told] == ["by hand", "changed"]
 
@@ -192,19 +192,22 @@ async def test_a_server_that_restarts_takes_nothing_away(fresh_server: NatsServe
                         await asyncio.sleep(0.02)
 
 
-async def test_a_dead_server_is_told_in_time(fresh_server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_server_is_told_in_time(
+    fresh_server: NatsServer, monkeypatch: pytest.MonkeyPatch, has_little_time: Any
+) -> None:
     """Fault 20: neither a wait without end, nor the notes of before the outage."""
-    monkeypatch.setattr(view_of_a_store, "BEGIN_S", 2.0)
     async with connect(servers=fresh_server.url) as connection:
         await make_bucket(fresh_server.url, "b")
-        store = await JetStreamStore.bind(connection, "b", "p", write_budget=1)
+        store = await JetStreamStore.bind(connection, "b", "p")
         await store.create("k", "d", "c", scope=None)
         async with store.live() as view:
             fresh_server.kill()
+            has_little_time(store, 1)
             async with asyncio.timeout(10):
                 for ask in (view.list, view.count):
                     with pytest.raises((IncompleteListingError, BackendUnavailableError)):
                         await ask()
+        monkeypatch.setattr(view_of_a_store, "BEGIN_S", 2.0)
         async with asyncio.timeout(LONGEST_S):
             with pytest.raises(BackendError):
                 async with store.live():
@@ -263,7 +266,7 @@ async def invite(nc: Client, guest: str) -> None:
     """Another program's consumer, if there is a place for it."""
     config = {"name": guest, "ack_policy": "none", "inactive_threshold": 10**12}
     made = json.dumps({"stream_name": "KV_crowded", "config": config}).encode()
-    await nc.request(f"$JS.API.CONSUMER.CREATE.KV_crowded.{guest}", made, timeout=5)
+    await nc.request(f"$JS.API.CONSUMER.CREATE.KV_crowded.{guest}", made)
 
 
 class Dropping(LossyConnection):
@@ -310,7 +313,7 @@ async def test_a_full_bucket_of_consumers_hides_nothing(nc: Client) -> None:
     """A view that has its consumer goes on; one that lost it and gets no other says so, and comes back."""
     await make_bucket(nc, "crowded", max_consumers=16)
     store = await JetStreamStore.bind(nc, "crowded", "p", write_budget=1)
-    other = await JetStreamStore.bind(nc, "crowded", "p", write_budget=1)
+    other = await JetStreamStore.bind(nc, "crowded", "p")
     async with store.live() as view, mirrored(view) as mirror:
         await other.create("a", "d", "c", scope=None)
         guests = {f"guest{number}" for number in range(16)}
@@ -326,7 +329,7 @@ async def test_a_full_bucket_of_consumers_hides_nothing(nc: Client) -> None:
             while set(await consumers_of(nc, "crowded")) != guests:
                 await invite(nc, "guest0")
                 for name in set(await consumers_of(nc, "crowded")) - guests:
-                    await nc.request(f"$JS.API.CONSUMER.DELETE.KV_crowded.{name}", b"", timeout=5)
+                    await nc.request(f"$JS.API.CONSUMER.DELETE.KV_crowded.{name}", b"")
         with pytest.raises(IncompleteListingError):
             await view.list()
         scope = Scope()
@@ -347,7 +350,7 @@ async def test_what_expires_with_a_marker_is_gone_at_once(nc: Client) -> None:
     """A server that lets a value expire says so in its own way: by a marker with a reason."""
     await make_bucket(nc, "expiring-viewed", allow_msg_ttl=True, subject_delete_marker_ttl=2 * 10**9)
     async with two_stores(nc, "expiring-viewed") as (store, other), store.live() as view, mirrored(view) as mirror:
-        await nc.request("$KV.expiring-viewed.p.theirs", b"text", timeout=5, headers={"Nats-TTL": "1s"})
+        await nc.request("$KV.expiring-viewed.p.theirs", b"text", headers={"Nats-TTL": "1s"})
         await other.create("ours", "d", "c", scope=None)
         await mirror.becomes((Item("ours", "d"),))
         await mirror.agrees(view, other)
@@ -371,7 +374,7 @@ async def test_what_another_program_deletes_is_gone(nc: Client, bucket: str, ope
             await other.create(key, "d", "c", scope=None)
         await mirror.agrees(view, other)
         headers = {"KV-Operation": operation} | ({"Nats-Rollup": "sub"} if operation == "PURGE" else {})
-        await nc.request(f"$KV.{bucket}.p.a", b"", timeout=5, headers=headers)
+        await nc.request(f"$KV.{bucket}.p.a", b"", headers=headers)
         await mirror.agrees(view, other)
         assert (mirror.told[-1].kind, mirror.told[-1].key) == ("deleted", "a")
 
@@ -471,7 +474,7 @@ async def test_more_than_a_view_keeps_is_listed_all_the_same(
     async with store.live() as view:
         changes = view.changes()
         for number in range(11):
-            await nc.request(f"$KV.{bucket}.p.k{number:02}", b"text", timeout=5)
+            await nc.request(f"$KV.{bucket}.p.k{number:02}", b"text")
         assert len(await view.list()) == await view.count() == 11
         async with asyncio.timeout(LONGEST_S):
             told = [await anext(changes) for _ in range(10)]
@@ -494,7 +497,7 @@ async def test_names_that_are_no_keys_take_no_room(nc: Client, bucket: str, monk
     store = await JetStreamStore.bind(nc, bucket, "p")
     async with store.live() as view:
         for number in range(50):
-            await nc.request(f"$KV.{bucket}.p.no~key{number}", b"text", timeout=5)
+            await nc.request(f"$KV.{bucket}.p.no~key{number}", b"text")
         await store.create("k", "d", "c", scope=None)
         assert await view.list() == (Item("k", "d"),)
         assert view.trouble is None

@@ -1,6 +1,7 @@
 """Faults 2 and 3, and the session guarantees, on a bucket with three replicas."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -139,16 +140,19 @@ async def test_writes_go_on_through_the_death_of_the_leader(fresh_cluster: NatsC
         assert [item.key for item in await store.list()] == ["k"]
 
 
-async def test_without_a_quorum_nothing_is_said_to_have_landed(fresh_cluster: NatsCluster) -> None:
+async def test_without_a_quorum_nothing_is_said_to_have_landed(
+    fresh_cluster: NatsCluster, has_little_time: Any
+) -> None:
     """Two of three are gone: a write must not be reported saved, and a read must not show old text as new."""
     async with connect(servers=",".join(fresh_cluster.urls)) as connection:
         await make_bucket(fresh_cluster.urls[0], "team", replicas=3)
-        store = await JetStreamStore.bind(connection, "team", "p", write_budget=2)
+        store = await JetStreamStore.bind(connection, "team", "p", write_budget=90)
         scope = Scope()
         await store.create("k", "d", "c", scope=scope)
         leader = await fresh_cluster.leader_of("KV_team")
         for follower in await fresh_cluster.followers_of("KV_team"):
             follower.kill()
+        has_little_time(store, 2)
         with pytest.raises(JsMemoryError) as failed:
             await store.update("k", "d", "lost?", scope=scope)
         assert isinstance(failed.value, BackendError)

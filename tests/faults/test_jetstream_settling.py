@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -129,10 +130,10 @@ async def with_history(
     """Two stores on a bucket that keeps the values before; the first one loses what it is told to."""
     await make_bucket(nc, "kept-before", max_msgs_per_subject=64)
     yield (
-        await JetStreamStore.bind(lossy, "kept-before", "p", preflight=request.param, write_budget=5),
+        await JetStreamStore.bind(lossy, "kept-before", "p", preflight=request.param),
         await JetStreamStore.bind(nc, "kept-before", "p"),
     )
-    await nc.request("$JS.API.STREAM.DELETE.KV_kept-before", b"", timeout=5)
+    await nc.request("$JS.API.STREAM.DELETE.KV_kept-before", b"")
 
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
@@ -179,7 +180,7 @@ async def test_a_lost_create_of_a_key_with_a_long_past_is_settled_by_what_was_kn
 async def test_what_was_known_of_a_bucket_that_is_gone_settles_nothing(nc: Client, lossy: LossyConnection) -> None:
     """It landed, and went with its bucket. The numbers of the new one say that it never did."""
     await make_bucket(nc, "known", max_msgs_per_subject=64)
-    store = await JetStreamStore.bind(lossy, "known", "p", preflight=False, write_budget=5)
+    store = await JetStreamStore.bind(lossy, "known", "p", preflight=False)
     scope = Scope()
     for number in range(10):
         await store.create(f"other{number}", "d", "c", scope=None)
@@ -187,7 +188,7 @@ async def test_what_was_known_of_a_bucket_that_is_gone_settles_nothing(nc: Clien
     await store.create("last", "d", "c", scope=None)
 
     async def make_anew() -> None:
-        await nc.request("$JS.API.STREAM.DELETE.KV_known", b"", timeout=5)
+        await nc.request("$JS.API.STREAM.DELETE.KV_known", b"")
         await make_bucket(nc, "known", max_msgs_per_subject=64)
         other = await JetStreamStore.bind(nc, "known", "p")
         await plant(nc, "known", {f"q.k{number}": b"x" for number in range(11)})
@@ -199,7 +200,7 @@ async def test_what_was_known_of_a_bucket_that_is_gone_settles_nothing(nc: Clien
     with pytest.raises((OutcomeUnknownError, StaleEntryError)) as failed:
         await store.update("k", "d", "mine", scope=scope)
     assert isinstance(failed.value, OutcomeUnknownError)
-    await nc.request("$JS.API.STREAM.DELETE.KV_known", b"", timeout=5)
+    await nc.request("$JS.API.STREAM.DELETE.KV_known", b"")
 
 
 async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_of_the_key(
@@ -211,7 +212,7 @@ async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_
     What came right after it under the key says nothing of that; but nothing of the key is gone.
     """
     await make_bucket(nc, "near", max_msgs_per_subject=64)
-    store = await JetStreamStore.bind(lossy, "near", "p", write_budget=5)
+    store = await JetStreamStore.bind(lossy, "near", "p")
     planted = b"---\ndescription: d\n---\n\nc"
     await plant(nc, "near", {f"p.k{number}": planted for number in range(MAX_ENTRIES - 100)})
     await store.create("k", "d", "c", scope=None)
@@ -227,7 +228,7 @@ async def test_a_lost_create_near_the_limit_is_settled_by_what_the_bucket_keeps_
     lossy.lose("request", "$KV.near.p.k", then=go_on)
     with pytest.raises(EntryExistsError):
         await store.create("k", "d", "mine", scope=None)
-    await nc.request("$JS.API.STREAM.DELETE.KV_near", b"", timeout=5)
+    await nc.request("$JS.API.STREAM.DELETE.KV_near", b"")
 
 
 async def test_a_lost_create_that_found_no_place_is_settled_by_what_was_known_before(
@@ -256,7 +257,7 @@ async def test_an_outcome_that_nothing_can_tell_is_said_to_be_unknown(
     """Another program replaced the value without a trace of what it replaced: saying either would be a guess."""
     scope = Scope()
     await store.create("k", "d", "one", scope=scope)
-    lossy.lose("answer", writes, then=lambda: nc.request(writes, b"by hand", timeout=2))
+    lossy.lose("answer", writes, then=lambda: nc.request(writes, b"by hand"))
     with pytest.raises(OutcomeUnknownError):
         await store.update("k", "d", "mine", scope=scope)
     with pytest.raises(StaleEntryError) as refused:
@@ -265,45 +266,49 @@ async def test_an_outcome_that_nothing_can_tell_is_said_to_be_unknown(
 
 
 async def test_a_write_that_cannot_be_asked_about_in_time_is_unknown_and_grants_nothing(
-    nc: Client, bucket: str, lossy: LossyConnection, writes: str
+    store: JetStreamStore, lossy: LossyConnection, writes: str, has_little_time: Any
 ) -> None:
-    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=0.5)
     scope = Scope()
     await store.create("k", "d", "one", scope=scope)
-    lossy.lose("answer", "$KV", times=1)
-    lossy.lose("request", "", times=1000)
+
+    async def lose_everything() -> None:
+        lossy.lose("request", "", times=1000)
+
+    lossy.lose("answer", writes, then=lose_everything)
+    has_little_time(store, 1)
     with pytest.raises(OutcomeUnknownError):
         await store.update("k", "d", "two", scope=scope)
     lossy.heal()
+    has_little_time(store, 15)
     assert (await store.read("k", scope=None)).content == "two"
     with pytest.raises(StaleEntryError):
         await store.update("k", "d", "three", scope=scope)
 
 
 async def test_a_write_left_unknown_never_overwrites_a_newer_value(
-    nc: Client, bucket: str, other: JetStreamStore, lossy: LossyConnection, writes: str
+    store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str, has_little_time: Any
 ) -> None:
     """The network held the write back for longer than anybody waited; in between the note went on."""
-    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=0.3)
     scope = Scope()
     await store.create("k", "d", "one", scope=scope)
-    lossy.lose("request", "", times=1000)
+    lossy.lose("request", writes, times=1000)
+    has_little_time(store, 1)
     with pytest.raises(OutcomeUnknownError):
         await store.update("k", "d", "late", scope=scope)
     await replace(other, "k", "newer")
     for late in lossy.lost:
-        if late.subject == writes:
-            await lossy.deliver(late)
+        await lossy.deliver(late)
     assert (await other.read("k", scope=None)).content == "newer"
 
 
 async def test_an_unguarded_update_left_unknown_never_overwrites_a_newer_value(
-    nc: Client, bucket: str, other: JetStreamStore, lossy: LossyConnection, writes: str
+    bucket: str, other: JetStreamStore, lossy: LossyConnection, writes: str, has_little_time: Any
 ) -> None:
     """Without the guard nobody is asked for authority; a ghost from the network still gets none."""
-    store = await JetStreamStore.bind(lossy, bucket, "p", require_read_before_update=False, write_budget=0.3)
+    store = await JetStreamStore.bind(lossy, bucket, "p", require_read_before_update=False)
     await store.update("k", "d", "one", scope=None)
     lossy.lose("request", writes, times=1000)
+    has_little_time(store, 1)
     with pytest.raises(OutcomeUnknownError):
         await store.update("k", "d", "late", scope=None)
     await replace(other, "k", "newer")
@@ -314,7 +319,7 @@ async def test_an_unguarded_update_left_unknown_never_overwrites_a_newer_value(
 
 async def test_a_write_that_reached_nobody_says_that_nothing_was_written(bucket: str, nc: Client) -> None:
     store = await JetStreamStore.bind(nc, bucket, "p", write_budget=0.5)
-    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"", timeout=2)
+    await nc.request(f"$JS.API.STREAM.DELETE.KV_{bucket}", b"")
     with pytest.raises(BackendUnavailableError):
         await store.create("k", "d", "c", scope=None)
 
@@ -342,13 +347,13 @@ async def test_two_creators_of_a_deleted_key_never_both_win(store: JetStreamStor
 
 
 async def test_a_create_whose_place_cannot_be_counted_is_taken_back_before_it_fails(
-    nc: Client, bucket: str, lossy: LossyConnection, other: JetStreamStore
+    store: JetStreamStore, nc: Client, bucket: str, lossy: LossyConnection, other: JetStreamStore, has_little_time: Any
 ) -> None:
     """ "Nothing was written" must be true: the retry would meet its own note."""
-    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=2)
     await store.create("first", "d", "c", scope=None)
     await plant(nc, bucket, {f"q.k{number}": b"x" for number in range(1_100)})
     lossy.lose("request", "$JS.API.CONSUMER.CREATE", times=1000)
+    has_little_time(store, 2)
     with pytest.raises((BackendUnavailableError, OutcomeUnknownError)) as failed:
         await store.create("mine", "d", "c", scope=None)
     lossy.heal()
@@ -361,7 +366,7 @@ async def test_a_foreign_put_right_behind_the_lost_update_proves_that_it_never_l
 ) -> None:
     scope = Scope()
     await store.create("k", "d", "one", scope=scope)
-    lossy.lose("request", writes, then=lambda: nc.request(writes, b"by hand", timeout=2))
+    lossy.lose("request", writes, then=lambda: nc.request(writes, b"by hand"))
     with pytest.raises(StaleEntryError):
         await store.update("k", "d", "mine", scope=scope)
 
@@ -380,10 +385,9 @@ async def test_a_lost_create_near_the_limit_is_settled_by_what_came_in_its_place
 
 
 async def test_a_create_that_can_be_neither_counted_nor_taken_back_is_unknown(
-    nc: Client, bucket: str, lossy: LossyConnection, writes: str
+    store: JetStreamStore, nc: Client, bucket: str, lossy: LossyConnection, has_little_time: Any
 ) -> None:
     """It is stored, and everything after that was lost: neither "written" nor "not written" is known to last."""
-    store = await JetStreamStore.bind(lossy, bucket, "p", write_budget=1)
     await store.create("first", "d", "c", scope=None)
     await plant(nc, bucket, {f"q.k{number}": b"x" for number in range(1_100)})
 
@@ -391,6 +395,7 @@ async def test_a_create_that_can_be_neither_counted_nor_taken_back_is_unknown(
         lossy.lose("request", "", times=10_000)
 
     lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=lose_everything)
+    has_little_time(store, 1)
     scope = Scope()
     with pytest.raises(OutcomeUnknownError):
         await store.create("k", "d", "c", scope=scope)

@@ -64,7 +64,7 @@ async def test_an_update_over_an_edit_that_came_right_after_is_stale(
     """A person's edit tells nothing of what it replaced; but between it and the value that was read nothing fits."""
     scope = Scope()
     await store.create("k", "d", "first", scope=scope)
-    await nc.request(f"$KV.{bucket}.p.k", b"by hand", timeout=2)
+    await nc.request(f"$KV.{bucket}.p.k", b"by hand")
     lossy.lose(lost, f"$KV.{bucket}.p.k")
     with pytest.raises(StaleEntryError) as refused:
         await store.update("k", "d", "blind", scope=scope)
@@ -80,7 +80,7 @@ async def test_an_update_of_what_an_operator_purges_meanwhile_is_unknown(
     scope = Scope()
     await store.create("k", "d", "first", scope=scope)
     purge = f"$JS.API.STREAM.PURGE.KV_{bucket}"
-    lossy.lose(lost, f"$KV.{bucket}.p.k", then=lambda: nc.request(purge, b"", timeout=2))
+    lossy.lose(lost, f"$KV.{bucket}.p.k", then=lambda: nc.request(purge, b""))
     with pytest.raises(OutcomeUnknownError):
         await store.update("k", "d", "second", scope=scope)
     assert await store.list() == ()
@@ -91,7 +91,7 @@ async def test_an_update_of_what_an_operator_has_purged_is_stale(
 ) -> None:
     scope = Scope()
     await store.create("k", "d", "first", scope=scope)
-    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"", timeout=2)
+    await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", b"")
     with pytest.raises(StaleEntryError) as refused:
         await store.update("k", "d", "blind", scope=scope)
     assert refused.value.reason == "changed"

@@ -133,7 +133,7 @@ async def server_with_everybody(tmp_path: Path) -> AsyncIterator[NatsServer]:
 
 
 async def works(connection: Connection) -> bool:
-    reply = await connection.request("$JS.API.INFO", b"", timeout=5)
+    reply = await connection.request("$JS.API.INFO", b"", timeout=60)
     return "type" in json.loads(reply.data)
 
 
@@ -240,12 +240,12 @@ async def test_credentials_that_expire_are_read_again(operated: Operated, tmp_pa
     """Short-lived JWTs are renewed in their file; nats-py closes for good when one expires."""
     key = Key.make(nkeys.PREFIX_BYTE_USER)
     file = tmp_path / "worker.creds"
-    file.write_text(creds(operated.user(key, seconds=2), key))
+    file.write_text(creds(operated.user(key, seconds=3), key))
     events: list[ConnectionEvent] = []
     async with connect(servers=operated.server.url, credentials=file, on_event=events.append) as connection:
         assert await works(connection)
         file.write_text(creds(operated.user(key), key))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not any(event.kind == "replaced" for event in events):
                 await asyncio.sleep(0.02)
         assert await works(connection)

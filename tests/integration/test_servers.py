@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js.errors import NoStreamResponseError
 
 from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
@@ -26,7 +27,9 @@ from jsmemory.testing.servers import (
     local_server,
     make_bucket,
     plain_client,
+    plant,
 )
+from jsmemory.testing.servers.buckets import REQUEST_S
 
 Answer = TypeVar("Answer")
 
@@ -185,7 +188,7 @@ async def test_a_paused_server_keeps_its_clients_and_answers_again_after_it_is_r
         with pytest.raises(TimeoutError):
             await client.request("$JS.API.INFO", timeout=0.5)
         fresh_server.resume()
-        await client.request("$JS.API.INFO", timeout=5)
+        await client.request("$JS.API.INFO")
         assert client.stats["reconnects"] == 0
 
 
@@ -333,7 +336,29 @@ async def _in_time(ask: Callable[[], Awaitable[Answer]]) -> Answer:
             await asyncio.sleep(0.01)
 
 
+async def test_a_client_for_tests_waits_for_a_machine_that_is_busy(nats_server: NatsServer) -> None:
+    """Half a second, which nats-py waits, fails somebody's suite once in a hundred times."""
+
+    async def answer(message: Msg) -> None:
+        await asyncio.sleep(0.6)
+        await message.respond(b"late")
+
+    async with plain_client(nats_server.url) as client:
+        await client.subscribe("answered.late", cb=answer)
+        assert (await client.request("answered.late")).data == b"late"
+        assert client.jetstream()._timeout == REQUEST_S
+
+
+async def test_what_is_planted_waits_for_a_bucket_of_which_not_every_server_has_heard(nc: Client) -> None:
+    """A test on a cluster would fail now and then because it is quicker than the cluster."""
+    planting = asyncio.create_task(plant(nc, "awaited", {"k": b"text"}))
+    await asyncio.sleep(0.1)
+    await make_bucket(nc, "awaited")
+    await planting
+    assert (await nc.jetstream().get_last_msg("KV_awaited", "$KV.awaited.k")).data == b"text"
+
+
 async def test_a_client_for_tests_stops_when_it_is_told_to(nats_server: NatsServer, stops_at_any_moment: Any) -> None:
     """What is stopped with Ctrl-C would go on for ever, where the answer of a request comes at that moment."""
     async with plain_client(nats_server.url) as client:
-        await stops_at_any_moment(lambda: client.request("$JS.API.INFO", b"", timeout=5))
+        await stops_at_any_moment(lambda: client.request("$JS.API.INFO", b""))

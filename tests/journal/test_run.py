@@ -456,7 +456,7 @@ async def test_a_ctrl_c_leaves_a_last_word(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"inside\n"
         os.kill(process.pid, signal.SIGINT)
-        assert await asyncio.to_thread(process.wait, 20) != 0
+        assert await asyncio.to_thread(process.wait, 60) != 0
     assert (await told(await FileJournal.open(tmp_path / "runs")))[0] == "cancelled"
 
 

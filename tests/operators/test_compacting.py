@@ -35,9 +35,7 @@ HOUR_S = 3600.0
 
 async def ask(nc: Client, operation: str, asked: object = None) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(
-        (
-            await nc.request(f"$JS.API.{operation}", b"" if asked is None else json.dumps(asked).encode(), timeout=10)
-        ).data
+        (await nc.request(f"$JS.API.{operation}", b"" if asked is None else json.dumps(asked).encode())).data
     )
     return answer
 
@@ -49,7 +47,7 @@ async def names_in(nc: Client, bucket: str) -> set[str]:
 
 
 async def put(nc: Client, bucket: str, name: str, value: bytes = b"by hand", **headers: str) -> int:
-    answer = json.loads((await nc.request(f"$KV.{bucket}.{name}", value, timeout=5, headers=headers or None)).data)
+    answer = json.loads((await nc.request(f"$KV.{bucket}.{name}", value, headers=headers or None)).data)
     return int(answer["seq"])
 
 
@@ -145,7 +143,7 @@ async def test_a_header_of_another_program_ends_no_compaction(nc: Client, bucket
 
 async def test_on_replicas_no_walk_ends_before_it_has_begun(cluster_nc: Client, replicated_bucket: str) -> None:
     """Servers learn of a new consumer one after the other: three of a hundred walks found nobody there."""
-    await put(cluster_nc, replicated_bucket, "p.k")
+    await plant(cluster_nc, replicated_bucket, {"p.k": b"by hand"})
     for _ in range(150):
         assert (await compact_bucket(cluster_nc, replicated_bucket, dry_run=True)).is_whole
 

@@ -91,7 +91,8 @@ async def test_on_a_cluster_its_replicas_are_looked_at_and_one_is_too_few(cluste
     assert "leads" in check(report, "journal_followers").said
     alone = f"{stream}-1"
     await make_stream(cluster_nc, alone, replicas=1)
-    (finding,) = check(await examine_journal(cluster_nc, alone), "journal_replicas").findings
+    report = await until(cluster_nc, alone, lambda found: "replicas_one" in found)
+    (finding,) = check(report, "journal_replicas").findings
     assert finding.problem.startswith("One server of the cluster holds the journal")
     assert finding.cure == f"nats stream edit {alone} --replicas=3 --force"
 
@@ -116,7 +117,7 @@ async def test_a_stream_that_is_nearly_full_is_told_before_it_is(nc: Client, str
     """A full one refuses the record with which a run is suspended."""
     await make_stream(nc, stream, max_bytes=4 * 1024 * 1024, max_msgs=4)
     for number in range(4):
-        await nc.request(f"jsmemory.journal.{stream}.run-{number}", b"{}", timeout=5)
+        await nc.request(f"jsmemory.journal.{stream}.run-{number}", b"{}")
     (finding,) = check(await examine_journal(nc, stream), "journal_messages").findings
     assert finding.code == "journal_messages_full"
     assert finding.cure == f"nats stream edit {stream} --max-msgs=-1 --force"

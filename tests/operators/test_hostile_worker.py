@@ -10,7 +10,7 @@ import base64
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,8 +35,9 @@ RUNS: Final = "jsmemory.journal.runs"
 LIMITS: Final = {"max_bytes": 2_000_000, "max_consumers": 100}
 """Of a bucket: small, so that it is soon full."""
 
-_ANSWER_S: Final = 1.0
+_ANSWER_S: Final = 5.0
 _TAKES_EFFECT_S: Final = 0.15
+_LONGEST_S: Final = 30.0
 
 
 @dataclass
@@ -75,12 +76,16 @@ class Hostile:
         return f"{self.worker.api_prefix}.{operation}"
 
     async def ask(
-        self, subject: str, body: bytes | dict[str, Any] = b"", headers: dict[str, str] | None = None
+        self,
+        subject: str,
+        body: bytes | dict[str, Any] = b"",
+        headers: dict[str, str] | None = None,
+        within: float = _ANSWER_S,
     ) -> Msg | None:
         """Send a request; None where it was refused, or nobody answered."""
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         try:
-            answer: Msg = await self.nats.request(subject, body, _ANSWER_S, headers=headers)
+            answer: Msg = await self.nats.request(subject, body, within, headers=headers)
         except (nats.errors.Error, OSError):
             return None
         self._see(answer)
@@ -297,8 +302,9 @@ async def use_wildcards(hostile: Hostile) -> None:
 @attack("the trace of a message is sent to a foreign key")
 async def trace_to_a_foreign_key(hostile: Hostile) -> None:
     destinations = (f"{hostile.theirs}.k", SERVICE, "$JS.API.STREAM.PURGE.KV_team")
+    # What is traced to there is not answered.
     await asyncio.gather(
-        *(hostile.ask(f"{hostile.own}.k", b"{}", {"Nats-Trace-Dest": destination}) for destination in destinations)
+        *(hostile.ask(f"{hostile.own}.k", b"{}", {"Nats-Trace-Dest": each}, within=1.0) for each in destinations)
     )
     await hostile.takes_effect()
 
@@ -439,8 +445,26 @@ class Victim:
         self._consumer = await self._api(f"CONSUMER.INFO.KV_team.{KNOWN_CONSUMER}")
         assert self._notes == {f"{self._own}.k": NOTE}
 
-    async def harm(self, hostile: Hostile, store: JetStreamStore) -> set[str]:
-        """What has been done to it."""
+    async def harm(self, hostile: Hostile, store: JetStreamStore, expected: frozenset[str] = frozenset()) -> set[str]:
+        """What has been done to it; what is expected is waited for, since orders may take their time to arrive."""
+        done = await self._seen(hostile)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LONGEST_S):
+                while not done >= expected - {"blocked", "vanished"}:
+                    await asyncio.sleep(_TAKES_EFFECT_S)
+                    done = await self._seen(hostile)
+        if "gone" in done:
+            return done
+        if not await self._can_work(store):
+            done.add("blocked")
+        # As a program does that trusts in ids of messages; a store gives them none.
+        answer = await self._operator.request(f"{self._own}.id", b"x", headers={"Nats-Msg-Id": KNOWN_ID})
+        if json.loads(answer.data).get("duplicate"):
+            done.add("vanished")
+        return done
+
+    async def _seen(self, hostile: Hostile) -> set[str]:
+        """What can be seen of it by who only looks."""
         done = set()
         if any(b"the victim's secret" in message for message in hostile.seen):
             done.add("leaked")
@@ -458,12 +482,6 @@ class Victim:
         consumer = await self._api(f"CONSUMER.INFO.KV_team.{KNOWN_CONSUMER}")
         if consumer.get("config") != self._consumer["config"]:
             done.add("misled")
-        if "gone" not in done and not await self._can_work(store):
-            done.add("blocked")
-        # As a program does that trusts in ids of messages; a store gives them none.
-        answer = await self._operator.request(f"{self._own}.id", b"x", headers={"Nats-Msg-Id": KNOWN_ID})
-        if json.loads(answer.data).get("duplicate"):
-            done.add("vanished")
         return done
 
     async def _can_work(self, store: JetStreamStore) -> bool:
@@ -478,7 +496,7 @@ class Victim:
 
     async def _api(self, operation: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
         body = b"" if request is None else json.dumps(request).encode()
-        answer: dict[str, Any] = json.loads((await self._operator.request(f"$JS.API.{operation}", body, 3)).data)
+        answer: dict[str, Any] = json.loads((await self._operator.request(f"$JS.API.{operation}", body)).data)
         return answer
 
     async def _configurations(self) -> dict[str, Any]:
@@ -492,9 +510,9 @@ class Victim:
     async def _read_notes(self) -> dict[str, bytes]:
         info = await self._api("STREAM.INFO.KV_team", {"subjects_filter": f"{self._own}.>"})
         notes = {}
-        for subject in info["state"].get("subjects") or {}:
+        for subject in info.get("state", {}).get("subjects") or {}:
             got = await self._api("STREAM.MSG.GET.KV_team", {"last_by_subj": subject})
-            notes[subject] = base64.b64decode(got["message"].get("data", ""))
+            notes[subject] = base64.b64decode(got.get("message", {}).get("data", ""))
         return notes
 
 
@@ -525,7 +543,7 @@ async def test_in_one_bucket_a_hostile_worker_can(grounds: Any, attack: Attack) 
     bob = WorkerPermissions(bucket="team", prefix="bob", journal="runs")
     async with scene(grounds, alice, bob) as (hostile, victim, store):
         await attack.carry_out(hostile)
-        assert await victim.harm(hostile, store) == attack.in_one_bucket
+        assert await victim.harm(hostile, store, attack.in_one_bucket) == attack.in_one_bucket
 
 
 @each_attack
@@ -545,7 +563,7 @@ async def test_in_one_bucket_a_hostile_reader_can_write_all_the_same(grounds: An
     bob = WorkerPermissions(bucket="team", prefix="bob", journal="runs")
     async with scene(grounds, reader, bob) as (hostile, victim, store):
         await attack.carry_out(hostile)
-        assert await victim.harm(hostile, store) == attack.in_one_bucket
+        assert await victim.harm(hostile, store, attack.in_one_bucket) == attack.in_one_bucket
 
 
 @each_attack
@@ -558,4 +576,4 @@ async def test_an_isolated_reader_changes_nothing_of_the_memory_that_it_reads(gr
     writer = WorkerPermissions(bucket="team", prefix="alice", journal="runs", isolated=True)
     async with scene(grounds, reader, writer) as (hostile, victim, store):
         await attack.carry_out(hostile)
-        assert await victim.harm(hostile, store) - {"leaked"} == attack.in_one_memory
+        assert await victim.harm(hostile, store, attack.in_one_memory) - {"leaked"} == attack.in_one_memory

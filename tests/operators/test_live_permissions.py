@@ -35,8 +35,8 @@ async def test_a_view_needs_no_more_rights_than_a_listing(
                 for view in views:
                     assert Item(f"n{number:02}", "d") in await view.list()
             async with grounds.operator(server.url, writer) as operator:
-                await operator.request("$KV.team.alice.theirs", b"---\ndescription: by hand\n---\n\ntext", timeout=5)
-                await operator.request("$KV.team.others.note", b"not theirs to see", timeout=5)
+                await operator.request("$KV.team.alice.theirs", b"---\ndescription: by hand\n---\n\ntext")
+                await operator.request("$KV.team.others.note", b"not theirs to see")
             assert await store.delete("before", scope=None)
             for view, mirror in zip(views, mirrors, strict=True):
                 assert Item("theirs", "by hand") in await view.list()

@@ -119,14 +119,14 @@ async def test_a_reader_lists_an_empty_memory_at_once(
 ) -> None:
     """Also in a bucket in which others have notes, or which held some of its own."""
     async with grounds.server(writer, reader) as server, grounds.store(server.url, reader) as store:
-        assert await asyncio.wait_for(store.list(), 5) == ()
+        assert await asyncio.wait_for(store.list(), 10) == ()
         async with grounds.operator(server.url, writer) as operator:
             await operator.request("$KV.team.others.note", b"theirs")
-        assert await asyncio.wait_for(store.list(), 5) == ()
+        assert await asyncio.wait_for(store.list(), 10) == ()
         async with grounds.store(server.url, writer) as writing:
             await writing.create("k", "d", "c", scope=None)
             await writing.delete("k", scope=None)
-        assert await asyncio.wait_for(store.list(), 5) == ()
+        assert await asyncio.wait_for(store.list(), 10) == ()
 
 
 async def test_on_a_cluster_both_layouts_work_whole_and_a_reader_misses_nothing(grounds: Any) -> None:
@@ -197,7 +197,7 @@ async def test_questions_of_a_reader_leave_no_consumer(grounds: Any) -> None:
             for _ in range(50):
                 await store.list()
         async with grounds.operator(server.url, FLAT) as operator:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while json.loads((await operator.request("$JS.API.CONSUMER.NAMES.KV_team")).data)["total"]:
                     await asyncio.sleep(0.05)
 
@@ -259,7 +259,7 @@ async def test_two_reloads_add_an_isolated_worker_to_a_server_that_runs(grounds:
             write(ISOLATED, other)
             for count in (1, 2):
                 os.kill(server.pid, signal.SIGHUP)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while server.log.count("Reloaded server configuration") < count:
                         await asyncio.sleep(0.02)
             async with grounds.operator(server.url, other) as operator:

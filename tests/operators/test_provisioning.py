@@ -241,7 +241,7 @@ async def test_what_is_lost_on_the_way_is_asked_for_again(nc: Client, bucket: st
     lossy.lose(lost, "$JS.API.STREAM.CREATE.")
     made = await apply_recipe(lossy, BucketRecipe(bucket=f"{bucket}-2"))
     assert (made.is_made, made.deviations) == (True, ())
-    assert lossy.sent.count(f"$JS.API.STREAM.CREATE.KV_{bucket}-2") == 2
+    assert lossy.sent.count(f"$JS.API.STREAM.CREATE.KV_{bucket}-2") >= 2
 
 
 async def test_on_a_cluster_three_replicas_are_made_at_once_by_many(cluster_nc: Client, replicated_bucket: str) -> None:

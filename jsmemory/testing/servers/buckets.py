@@ -8,6 +8,8 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import NoRespondersError
+from nats.js import JetStreamContext
 
 from jsmemory.backends.jetstream.asking import ask
 from jsmemory.backends.jetstream.deadline import Deadline
@@ -21,7 +23,7 @@ REQUEST_S = 30.0
 STILL_CLEARING = 10049
 """The server cannot make the stream's folder; so it said once, right after one of that name was deleted."""
 
-CONNECT_S = 10.0
+CONNECT_S = 30.0
 
 TWO_MINUTES_NS = 120 * 1_000_000_000
 
@@ -113,7 +115,8 @@ async def plant(nc: Client, bucket: str, values: Mapping[str, bytes], headers: M
     Store values past every store, as another program would.
 
     A server answers a ping, and what is asked about a stream, without waiting for what is on its
-    way into it; so the last of them is sent as a request, whose answer is after all the others.
+    way into it; so the last of them is sent as a request, whose answer is after all the others. And
+    so is the first: the members of a cluster learn of a new bucket one after the other.
 
     Args:
         nc: A connected client.
@@ -122,22 +125,24 @@ async def plant(nc: Client, bucket: str, values: Mapping[str, bytes], headers: M
         headers: What each of them carries.
 
     Raises:
-        InvalidOptionsError: the server refused the last one. A note on the error holds its reason.
+        InvalidOptionsError: the server refused the first or the last one. A note on the error holds its reason.
     """
-    *first, last = values
+    first, *others = values
     carried = dict(headers) if headers else None
-    for name in first:
+    await _store(nc, f"$KV.{bucket}.{first}", values[first], carried)
+    for name in others[:-1]:
         await nc.publish(f"$KV.{bucket}.{name}", values[name], headers=carried)
-    reply = await nc.request(f"$KV.{bucket}.{last}", values[last], timeout=REQUEST_S, headers=carried)
-    answer: dict[str, Any] = json.loads(reply.data)
-    if "error" in answer:
-        raise _refusal(answer["error"], owner="bucket")
+    for name in others[-1:]:
+        await _store(nc, f"$KV.{bucket}.{name}", values[name], carried)
 
 
 @asynccontextmanager
 async def plain_client(*urls: str, deadline: float = CONNECT_S, **options: Any) -> AsyncIterator[Client]:
     """
     A connected client of nats-py that logs nothing, comes back by itself, and is closed after.
+
+    Where nothing else is said it waits 30 seconds for an answer, and not half a second, or five,
+    as nats-py does: a machine that is busy fails no test.
 
     Args:
         urls: A server's, or those of a cluster's members.
@@ -147,7 +152,7 @@ async def plain_client(*urls: str, deadline: float = CONNECT_S, **options: Any) 
     Raises:
         BackendUnavailableError: nobody let it in in time.
     """
-    client = _HeedingClient()
+    client = _PatientClient()
     try:
         try:
             async with asyncio.timeout(deadline):
@@ -161,11 +166,37 @@ async def plain_client(*urls: str, deadline: float = CONNECT_S, **options: Any) 
         await client.close()
 
 
-class _HeedingClient(Client):
-    """Stops when it is told to: in Python 3.11 nats-py drops a cancellation that comes with an answer."""
+async def _store(nc: Client, subject: str, payload: bytes, headers: dict[str, str] | None) -> None:
+    deadline = Deadline(REQUEST_S)
+    while True:
+        try:
+            reply = await nc.request(subject, payload, timeout=deadline.at_most(REQUEST_S), headers=headers)
+            break
+        except NoRespondersError:
+            # What nobody heard was not stored.
+            if deadline.has_passed:
+                raise
+        await deadline.pause()
+    answer: dict[str, Any] = json.loads(reply.data)
+    if "error" in answer:
+        raise _refusal(answer["error"], owner="bucket")
 
-    async def request(self, *args: Any, **options: Any) -> Msg:
-        return await heeded(super().request(*args, **options))
+
+class _PatientClient(Client):
+    """Also stops when it is told to: in Python 3.11 nats-py drops a cancellation that comes with an answer."""
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        timeout: float = REQUEST_S,
+        old_style: bool = False,
+        headers: dict[str, Any] | None = None,
+    ) -> Msg:
+        return await heeded(super().request(subject, payload, timeout, old_style, headers))
+
+    def jetstream(self, **options: Any) -> JetStreamContext:
+        return super().jetstream(**({"timeout": REQUEST_S} | options))
 
 
 async def _ignore(*_: object) -> None:

@@ -19,7 +19,7 @@ from jsmemory.testing.servers.configuration import Membership, ServerSettings, W
 from jsmemory.testing.servers.log_file import NAME, opened_log
 from jsmemory.testing.servers.ports import draw_port
 
-READY_S = 10.0
+READY_S = 30.0
 """Far above the 10 to 20 ms that an empty server takes: a busy machine, a full folder."""
 
 POLL_S = 0.003
