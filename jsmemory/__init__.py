@@ -55,6 +55,7 @@ from jsmemory.limits import (
     MAX_ENTRY_BYTES,
     MAX_HEADER_BYTES,
     MAX_KEY_LENGTH,
+    MAX_READ_BYTES,
 )
 from jsmemory.live import Change, LiveView
 from jsmemory.scope import Scope
@@ -114,6 +115,7 @@ __all__ = [
     "MAX_ENTRY_BYTES",
     "MAX_HEADER_BYTES",
     "MAX_KEY_LENGTH",
+    "MAX_READ_BYTES",
     "AccessDeniedError",
     "ArchiveUnfitError",
     "BackendError",

@@ -41,7 +41,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from jsmemory.findings import Finding
-from jsmemory.limits import MAX_ENTRIES
+from jsmemory.limits import MAX_CONTENT_BYTES, MAX_ENTRIES
 
 StaleReason = Literal["unread", "changed"]
 ClaimReason = Literal["held", "lost"]
@@ -103,7 +103,7 @@ class InvalidEntryError(RequestError, ValueError):
 
 
 class EntryTooLargeError(RequestError):
-    """The content is longer than an entry may be."""
+    """The content is longer than an entry may be; or another program has stored more than is ever read."""
 
     code = "entry_too_large"
 
@@ -113,6 +113,11 @@ class EntryTooLargeError(RequestError):
         self.limit = limit
 
     def __str__(self) -> str:
+        if self.limit > MAX_CONTENT_BYTES:
+            return (
+                f"What is stored has {self.size} bytes, and no more than {self.limit} are read. "
+                "Another program wrote it: split it over several keys, or delete it."
+            )
         return (
             f"The content has {self.size} bytes of UTF-8 and an entry holds {self.limit}. "
             "Shorten it, or split it over several keys."

@@ -19,3 +19,10 @@ MAX_HEADER_BYTES: Final = 2 * 2000 + 64
 
 MAX_ENTRY_BYTES: Final = MAX_CONTENT_BYTES + MAX_HEADER_BYTES
 """Bytes of a stored value. A bucket that is capped below it would refuse legal entries."""
+
+MAX_READ_BYTES: Final = 64 * 1024 * 1024
+"""
+Bytes of a stored value that are read, whoever wrote it: the largest message that a nats-server can be
+told to take, so that whatever a bucket can hold can be read from a file too. Beyond it lies what was
+planted, or a mistake, and a process that read it would be killed for want of memory.
+"""

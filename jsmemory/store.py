@@ -85,6 +85,7 @@ class Store(ABC):
 
         Raises:
             EntryNotFoundError: nothing is stored under `key`.
+            EntryTooLargeError: another program has stored more than is ever read.
         """
 
     @abstractmethod

@@ -27,7 +27,7 @@ from jsmemory.examining.probing import probe
 from jsmemory.examining.report import Check, Report, Verdict, found, ok, unknown
 from jsmemory.frontmatter import read_description
 from jsmemory.keys import is_legal_key
-from jsmemory.limits import MAX_ENTRY_BYTES
+from jsmemory.limits import MAX_ENTRY_BYTES, MAX_READ_BYTES
 
 LOOKED_AT: Final = 2_048
 """Files that are opened, unless it is to be thorough: twice as many as a store has."""
@@ -108,6 +108,7 @@ class _Contents:
     obstacles: Kind = field(default_factory=Kind)
     left_over: Kind = field(default_factory=Kind)
     oversize: Kind = field(default_factory=Kind)
+    unbounded: Kind = field(default_factory=Kind)
     unreadable: Kind = field(default_factory=Kind)
     undescribed: Kind = field(default_factory=Kind)
     looked_at: int = 0
@@ -149,7 +150,9 @@ def _go_through(directory: int, *, is_flat: bool, at_most: int | None) -> _Conte
                 contents.obstacles.add(name)
             else:
                 contents.keys += 1
-                if status.st_size > MAX_ENTRY_BYTES:
+                if status.st_size > MAX_READ_BYTES:
+                    contents.unbounded.add(name)
+                elif status.st_size > MAX_ENTRY_BYTES:
                     contents.oversize.add(name)
                 if at_most is None or contents.looked_at < at_most:
                     contents.looked_at += 1
@@ -196,6 +199,13 @@ def _kinds(contents: _Contents) -> Iterator[Check]:
             Verdict.WARNING,
             "Files larger than an entry can be: {}. They can be read, and not be written back.",
             "split them over several keys",
+        ),
+        (
+            "unbounded",
+            contents.unbounded,
+            Verdict.WARNING,
+            "Files larger than anything that is read: {}. They are listed, and no store gives them back.",
+            "split them over several keys, or move them away",
         ),
         (
             "descriptions",

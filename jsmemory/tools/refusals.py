@@ -83,6 +83,8 @@ def of_error(verb: Verb, error: Exception) -> Answer:
             return refused(verb, StoreFullError.code, _FULL)
         case InvalidEntryError():
             return failed(verb, InvalidEntryError.code, _NO_TEXT if error.field == "content" else _NO_LINE, cause=error)
+        case EntryTooLargeError() if verb is Verb.READ:
+            return failed(verb, EntryTooLargeError.code, _TOO_LARGE, cause=error)
         case RequestError():
             return _of_known(verb, error, _REQUESTS)
         case OutcomeUnknownError():
@@ -122,6 +124,10 @@ _CHANGED: Final = (
 _FULL: Final = (
     f"The memory holds its {MAX_ENTRIES} entries, so nothing was written. Delete one that is no longer needed, or "
     "overwrite one, and try again."
+)
+_TOO_LARGE: Final = (
+    "Another program has stored more under this key than is ever read. Nothing was read. Go on without it, and say "
+    "that its operator must split it over several keys."
 )
 _NO_LINE: Final = (
     "The description is empty, or holds half of a surrogate pair, which is no character. Nothing was written. Say in "

@@ -13,6 +13,7 @@ from jsmemory import (
     MAX_ENTRY_BYTES,
     MAX_HEADER_BYTES,
     MAX_KEY_LENGTH,
+    MAX_READ_BYTES,
     AccessDeniedError,
     ArchiveUnfitError,
     BackendError,
@@ -98,6 +99,7 @@ from jsmemory import (
 
 HEADER_AND_CONTENT: int = MAX_HEADER_BYTES + MAX_CONTENT_BYTES
 LIMITS: tuple[int, ...] = (MAX_KEY_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_ENTRIES, MAX_ENTRY_BYTES, HEADER_AND_CONTENT)
+READ_AT_MOST: int = MAX_READ_BYTES
 
 
 async def use(store: Store, scope: Scope | None) -> None:

@@ -11,7 +11,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import Final
 
-from jsmemory.errors import AccessDeniedError
+from jsmemory.errors import AccessDeniedError, EntryTooLargeError
+from jsmemory.limits import MAX_READ_BYTES
 
 _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # O_NOFOLLOW and O_NONBLOCK are for what takes the file's place between the look and the open.
@@ -54,13 +55,14 @@ def read(directory: int, name: str, *, at_most: int | None = None) -> Content | 
     Args:
         directory: An open directory.
         name: A name in it.
-        at_most: Bytes after which to stop; None for the whole file.
+        at_most: Bytes after which to stop; None for the whole file, of which there is a largest.
 
     Returns:
         The content; None where there is nothing, or something that is no regular file.
 
     Raises:
         AccessDeniedError: there is a file, and this process may not read it.
+        EntryTooLargeError: the whole file was asked for, and is longer than anything that is read.
     """
     if not is_regular(directory, name):
         return None
@@ -78,19 +80,24 @@ def read(directory: int, name: str, *, at_most: int | None = None) -> Content | 
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
             return None
-        return Content(_drain(file, at_most), stat.S_IMODE(status.st_mode))
+        value = _whole(file, status.st_size) if at_most is None else _drain(file, at_most)
+        return Content(value, stat.S_IMODE(status.st_mode))
     finally:
         os.close(file)
 
 
-def _drain(file: int, at_most: int | None) -> bytes:
+def _whole(file: int, size: int) -> bytes:
+    # The size was looked at before; the file may grow while it is read.
+    value = b"" if size > MAX_READ_BYTES else _drain(file, MAX_READ_BYTES + 1)
+    if (known := max(size, len(value))) > MAX_READ_BYTES:
+        raise EntryTooLargeError(known, MAX_READ_BYTES)
+    return value
+
+
+def _drain(file: int, at_most: int) -> bytes:
     blocks = []
     left = at_most
-    while left is None or left > 0:
-        block = os.read(file, _BLOCK if left is None else min(left, _BLOCK))
-        if not block:
-            break
+    while left > 0 and (block := os.read(file, min(left, _BLOCK))):
         blocks.append(block)
-        if left is not None:
-            left -= len(block)
+        left -= len(block)
     return b"".join(blocks)
