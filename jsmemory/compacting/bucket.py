@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from jsmemory.backends.jetstream.deadline import Deadline
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT
+from jsmemory.backends.jetstream.options import bind_seconds
 from jsmemory.backends.jetstream.recipe import BucketRecipe, advised, successor_cure
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.compacting.compaction import Compaction, Progressed, unheeded
@@ -70,7 +70,7 @@ async def compact_bucket(
     wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
     until = None if at_most is None else Deadline(at_most)
     removing = Removing(wire, bucket)
-    described = await removing.begin(Deadline(BIND_TIMEOUT))
+    described = await removing.begin(Deadline(bind_seconds(None, is_clustered=wire.is_clustered)))
     if not dry_run:
         _refuse_unfit(bucket, described)
     course = _Course(removing, _cutoff(described, older_than), limit, until, dry_run, on_progress)

@@ -214,7 +214,7 @@ def test_a_missing_bucket_is_told_with_the_command_that_makes_it(shell: Any, nat
     """Whoever sets up a fleet needs the line to paste."""
     refused = shell("--server", nats_server.url, "--bucket", "nowhere", "list")
     assert refused.code == 5
-    assert "nats stream add KV_nowhere " in refused.err
+    assert "nats kv add nowhere " in refused.err
 
 
 def test_without_its_extra_the_command_says_how_to_get_it(shell: Any) -> None:

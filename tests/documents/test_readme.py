@@ -11,7 +11,7 @@ import pytest
 from nats.aio.client import Client
 
 from jsmemory import limits
-from jsmemory.backends.jetstream.recipe import BucketRecipe
+from jsmemory.backends.jetstream.recipe import missing_bucket_cure
 from jsmemory.live import MAX_KNOWN
 from jsmemory.opening import Configuration
 from jsmemory.testing.servers import NatsServer, make_bucket
@@ -75,7 +75,7 @@ def test_the_configuration_snippet_is_legal() -> None:
 
 
 def test_the_line_that_makes_a_bucket_is_the_one_that_the_code_prints() -> None:
-    assert BucketRecipe(bucket="team", replicas=3).nats_kv_add() in snippets("sh")[2]
+    assert missing_bucket_cure("team", is_clustered=True) in snippets("sh")[2]
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ async def test_a_write_to_a_dead_server_says_so_within_its_budget(
 
 
 async def test_a_missing_bucket_comes_with_the_line_that_makes_it(nc: Client) -> None:
-    with pytest.raises(BucketNotFoundError, match=r"nats stream add KV_nowhere "):
+    with pytest.raises(BucketNotFoundError, match=r"nats kv add nowhere "):
         await JetStreamStore.bind(nc, "nowhere")
 
 

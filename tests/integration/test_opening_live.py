@@ -75,7 +75,7 @@ async def test_an_unfit_and_a_missing_bucket_are_refused_at_opening(nc: Client) 
     assert [finding.code for finding in unfit.value.findings] == ["bucket_ttl"]
     with pytest.raises(BucketNotFoundError) as missing:
         await open_store({"backend": "jetstream", "options": {"bucket": "nobodys"}}, identity="alice", nats=nc)
-    assert "KV_nobodys" in missing.value.cure
+    assert missing.value.cure.startswith("nats kv add nobodys ")
     # An operator's bucket is an operator's to make: nothing was made on the way.
     with pytest.raises(BucketNotFoundError):
         await open_store({"backend": "jetstream", "options": {"bucket": "nobodys"}}, identity="alice", nats=nc)
@@ -138,7 +138,9 @@ async def test_an_api_under_another_name_is_asked_for_there(renamed_api: NatsSer
         await store.create("note", "a line", "text", scope=None)
         assert [item.key for item in await store.list()] == ["note"]
         options = {"bucket": "notes", "api_prefix": "nobodys.API", "bind_timeout": 0.3}
-        with pytest.raises(BackendUnavailableError):
+        with pytest.raises(
+            BackendUnavailableError, match=r"Nobody answers to nobodys\.API\..* the domain or API prefix"
+        ):
             await open_store({"backend": "jetstream", "options": options}, identity="alice", nats=client)
 
 

@@ -402,5 +402,5 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(nc: Clie
 
 async def test_a_missing_bucket_comes_with_the_line_that_makes_it(nc: Client) -> None:
     """A wrong name would look like a bucket that has nothing to remove."""
-    with pytest.raises(BucketNotFoundError, match="nats stream add KV_nowhere "):
+    with pytest.raises(BucketNotFoundError, match="nats kv add nowhere "):
         await compact_bucket(nc, "nowhere")

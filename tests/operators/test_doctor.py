@@ -428,7 +428,7 @@ async def test_a_wrong_name_is_answered_with_the_one_that_was_meant(nc: Client, 
     report = await examine_bucket(nc, bucket[:-1])
     assert (report.verdict, codes(report)) == (Verdict.FAULT, {"bucket_not_found"})
     assert f"There is one called {bucket}." in report.findings[0].problem
-    assert report.findings[0].cure.startswith(f"nats stream add KV_{bucket[:-1]} ")
+    assert report.findings[0].cure.startswith(f"nats kv add {bucket[:-1]} ")
 
 
 @pytest.mark.parametrize("bucket", ["", "a.b", "a b", "b" * 201])

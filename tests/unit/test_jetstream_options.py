@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from jsmemory.backends.jetstream import JetStreamStore
-from jsmemory.backends.jetstream.options import JetStreamOptions
+from jsmemory.backends.jetstream.options import JetStreamOptions, bind_seconds
 from jsmemory.journal.jetstream import JetStreamJournal
 
 
@@ -25,12 +25,15 @@ def test_the_bucket_alone_is_enough_and_the_guards_are_on() -> None:
 
 def test_a_bind_outlasts_an_election_in_which_votes_split() -> None:
     """A fleet that starts after a crash would give up while the servers elect a leader, for twice 9 s at worst."""
-    defaults = {
-        bind: inspect.signature(bind).parameters["bind_timeout"].default
-        for bind in (JetStreamStore.bind, JetStreamJournal.bind)
-    }
-    assert set(defaults.values()) == {decode().bind_timeout}
-    assert decode().bind_timeout > 18
+    for bind in (JetStreamStore.bind, JetStreamJournal.bind):
+        assert inspect.signature(bind).parameters["bind_timeout"].default is decode().bind_timeout is None
+    assert bind_seconds(None, is_clustered=True) > 18
+    assert bind_seconds(3.0, is_clustered=True) == 3.0
+
+
+def test_where_there_is_nothing_to_elect_a_bind_takes_ten_seconds_at_most() -> None:
+    """A server without JetStream, or a wrong domain, should be told before somebody presses Ctrl-C."""
+    assert bind_seconds(None, is_clustered=False) == 10.0
 
 
 def test_a_flat_keyspace_is_not_a_prefix_left_out() -> None:

@@ -36,10 +36,9 @@ def test_the_line_is_exactly_this() -> None:
 
 
 def test_a_missing_bucket_is_answered_with_the_line() -> None:
-    """The first thing that a new user meets must be something to paste, and leave nothing to mend."""
+    """The first thing that a new user meets must be something to paste."""
     assert str(BucketNotFoundError("team", missing_bucket_cure("team", is_clustered=False))).endswith(
-        "nats stream add KV_team --subjects='$KV.team.>' --storage=file --replicas=1 --retention=limits --discard=new "
-        "--max-msgs-per-subject=1 --max-msg-size=128K --allow-direct --deny-delete --no-allow-rollup --defaults"
+        "nats kv add team --storage=file --replicas=1 --history=1 --max-value-size=128K"
     )
     assert "--replicas=3 " in missing_bucket_cure("team", is_clustered=True)
 

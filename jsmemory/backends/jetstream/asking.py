@@ -22,19 +22,27 @@ async def ask(wire: Wire, subject: str, payload: bytes, deadline: Deadline) -> b
 
     Raises:
         Denied: the credentials may not publish to `subject`.
-        BackendUnavailableError: no answer in time.
+        BackendUnavailableError: no answer in time, or nobody there to answer.
     """
     while True:
         try:
             reply = await wire.request(subject, payload, timeout=deadline.at_most(_ONE_TRY))
-        except (NotAnswered, NotDelivered):
-            pass
+        except NotDelivered:
+            is_heard = False
+        except NotAnswered:
+            is_heard = True
         else:
+            is_heard = True
             error = translate.decode(reply.data).error
             if error is None or not error.is_passing:
                 return reply.data
         if deadline.has_passed:
+            if is_heard:
+                raise BackendUnavailableError(
+                    "JetStream did not answer.", "Check that the server runs with JetStream and is reachable."
+                )
             raise BackendUnavailableError(
-                "JetStream did not answer.", "Check that the server runs with JetStream and is reachable."
+                f"Nobody answers to {subject}.",
+                "Check that the server is reachable, that the account has JetStream, and the domain or API prefix.",
             )
         await deadline.pause()

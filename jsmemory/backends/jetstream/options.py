@@ -26,10 +26,13 @@ Seconds = Annotated[float, Meta(ge=0.1, le=300.0)]
 WRITE_BUDGET: Final = 15.0
 """Seconds for one call: it outlasts the election after a lost leader, which takes 4 to 9 s."""
 
-BIND_TIMEOUT: Final = 20.0
+BIND_TIMEOUT: Final = 10.0
+"""Seconds for finding and examining a bucket, or the stream of a journal. A wrong name is told at once."""
+
+ELECTION_TIMEOUT: Final = 20.0
 """
-Seconds for finding and examining a bucket, or the stream of a journal. A wrong name is told at
-once. A fleet that starts after a crash meets an election, of twice 4 to 9 s where votes split.
+The same on a cluster: a fleet that starts after a crash meets an election, of twice 4 to 9 s where
+votes split.
 """
 
 
@@ -48,8 +51,8 @@ class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         write_budget: Seconds, 0.1 to 300, within which a write is tried, and its outcome
             found out, before the write is given up. The default outlasts the election
             after a lost leader, which takes 4 to 9 s.
-        bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket. The default
-            outlasts an election in which votes split.
+        bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket. Left out, 10;
+            and 20 on a cluster, which outlasts an election in which votes split.
         api_prefix: The subject in front of the JetStream API, as an account imports it. Left
             out, the connection's own, or ``$JS.API``.
     """
@@ -59,19 +62,26 @@ class JetStreamOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     require_read_before_update: bool = True
     preflight: bool = True
     write_budget: Seconds = WRITE_BUDGET
-    bind_timeout: Seconds = BIND_TIMEOUT
+    bind_timeout: Seconds | None = None
     api_prefix: Annotated[str, Meta(pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$(?!\n)", max_length=200)] | None = None
 
 
-def check_seconds(**options: float) -> None:
+def bind_seconds(asked: float | None, *, is_clustered: bool) -> float:
+    """How long a bind may take: as asked for, or the default for a server or a cluster."""
+    if asked is not None:
+        return asked
+    return ELECTION_TIMEOUT if is_clustered else BIND_TIMEOUT
+
+
+def check_seconds(**options: float | None) -> None:
     """
-    Check arguments that say how long something may take, each under its name.
+    Check arguments that say how long something may take, each under its name; None leaves it to a default.
 
     Raises:
         InvalidOptionsError: one is out of range.
     """
     for name, value in options.items():
         try:
-            msgspec.convert(value, Seconds)
+            msgspec.convert(value, Seconds | None)
         except msgspec.ValidationError:
             raise InvalidOptionsError(name, "is out of range", "Give 0.1 to 300 seconds.") from None

@@ -170,11 +170,14 @@ def missing_bucket_cure(bucket: str, *, is_clustered: bool) -> str:
     """
     The line that makes the bucket which a store was told to use and which is not there.
 
+    The one that every operator knows at sight. It leaves roll-ups on, which harms nobody where
+    all programs of the account are trusted; the doctor says how to turn them off.
+
     Args:
         bucket: Its name.
         is_clustered: Whether the servers are a cluster.
     """
-    return advised(bucket, is_clustered=is_clustered).one_line()
+    return BucketRecipe(bucket=bucket, replicas=advised_replicas(is_clustered=is_clustered)).nats_kv_add()
 
 
 def successor(recipe: BucketRecipe) -> BucketRecipe:

@@ -7,10 +7,10 @@ import msgspec
 from jsmemory.backed_store import BackedStore
 from jsmemory.backends.jetstream.backend import JetStreamBackend
 from jsmemory.backends.jetstream.options import (
-    BIND_TIMEOUT,
     MAX_BUCKET_LENGTH,
     WRITE_BUDGET,
     BucketName,
+    bind_seconds,
     check_seconds,
 )
 from jsmemory.backends.jetstream.wire import Connection, Wire
@@ -33,7 +33,7 @@ class JetStreamStore(BackedStore):
         preflight: bool = True,
         *,
         write_budget: float = WRITE_BUDGET,
-        bind_timeout: float = BIND_TIMEOUT,
+        bind_timeout: float | None = None,
         api_prefix: str | None = None,
     ) -> "JetStreamStore":
         """
@@ -47,7 +47,8 @@ class JetStreamStore(BackedStore):
             preflight: Whether to examine the bucket, now and every few seconds of use. Off, the
                 store asks for nothing outside its prefix, and authority ends with this object.
             write_budget: Seconds, 0.1 to 300, for one call and the settling of its outcome.
-            bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket.
+            bind_timeout: Seconds, 0.1 to 300, for finding and examining the bucket. Left out, 10;
+                and 20 on a cluster, which outlasts an election in which votes split.
             api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
 
         Raises:
@@ -68,8 +69,9 @@ class JetStreamStore(BackedStore):
             ) from None
         check_seconds(write_budget=write_budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
+        seconds = bind_seconds(bind_timeout, is_clustered=wire.is_clustered)
         backend = await JetStreamBackend.bind(
-            wire, bucket, prefix, preflight=preflight, bind_timeout=bind_timeout, budget=write_budget
+            wire, bucket, prefix, preflight=preflight, bind_timeout=seconds, budget=write_budget
         )
         store = cls(backend, require_read_before_update=require_read_before_update)
         # The connection is told from others of its kind by being the same: it need not be hashable.

@@ -9,7 +9,7 @@ import msgspec
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import StreamFacts
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET, check_seconds
+from jsmemory.backends.jetstream.options import WRITE_BUDGET, bind_seconds, check_seconds
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.errors import (
     BackendError,
@@ -68,7 +68,7 @@ class JetStreamJournal(Journal):
         stream: str,
         *,
         budget: float = WRITE_BUDGET,
-        bind_timeout: float = BIND_TIMEOUT,
+        bind_timeout: float | None = None,
         api_prefix: str | None = None,
     ) -> "JetStreamJournal":
         """
@@ -78,7 +78,8 @@ class JetStreamJournal(Journal):
             nc: A connection of the host's, of nats-py or of `jsmemory.connect`; never closed here.
             stream: Its name, 1 to 32 characters out of ``A-Z a-z 0-9 _ -``.
             budget: Seconds, 0.1 to 300, for one call and the settling of its outcome.
-            bind_timeout: Seconds, 0.1 to 300, for finding and examining the stream.
+            bind_timeout: Seconds, 0.1 to 300, for finding and examining the stream. Left out, 10;
+                and 20 on a cluster, which outlasts an election in which votes split.
             api_prefix: The subject of the JetStream API; left out, the connection's own or ``$JS.API``.
 
         Raises:
@@ -96,7 +97,8 @@ class JetStreamJournal(Journal):
             )
         check_seconds(budget=budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
-        raw = await Asking(wire, stream).describe(Deadline(bind_timeout))
+        deadline = Deadline(bind_seconds(bind_timeout, is_clustered=wire.is_clustered))
+        raw = await Asking(wire, stream).describe(deadline)
         try:
             facts = StreamFacts.of(raw)
         except msgspec.DecodeError:

@@ -16,7 +16,7 @@ from nats.js.errors import NotFoundError
 from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend
 from jsmemory.backends.jetstream.backend import JetStreamBackend
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT, WRITE_BUDGET
+from jsmemory.backends.jetstream.options import ELECTION_TIMEOUT, WRITE_BUDGET
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.keys import Prefix
 from jsmemory.store import Store
@@ -114,7 +114,7 @@ class JetStreamHarness(BackendHarness):
     async def _bind(self, prefix: str, options: Mapping[str, Any]) -> Backend:
         wire = Wire(self.between(await self._connect(options)))
         return await JetStreamBackend.bind(
-            wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=BIND_TIMEOUT, budget=self._budget
+            wire, self._bucket, prefix, preflight=self._preflight, bind_timeout=ELECTION_TIMEOUT, budget=self._budget
         )
 
     async def _ask_until_heard(self, subject: str, payload: bytes) -> Msg:

@@ -16,7 +16,7 @@ from jsmemory.backed_store import BackedStore
 from jsmemory.backend import Backend
 from jsmemory.backends.file import FileBackend
 from jsmemory.backends.jetstream.backend import JetStreamBackend
-from jsmemory.backends.jetstream.options import BIND_TIMEOUT
+from jsmemory.backends.jetstream.options import ELECTION_TIMEOUT
 from jsmemory.backends.jetstream.wire import Connection, Wire
 from jsmemory.connecting import connect
 from jsmemory.errors import JsMemoryError
@@ -102,7 +102,7 @@ async def _backend(job: Job, connection: Connection | None, space: str) -> Backe
         job.bucket,
         space,
         preflight=job.examines,
-        bind_timeout=BIND_TIMEOUT,
+        bind_timeout=ELECTION_TIMEOUT,
         budget=job.budget,
     )
 
