@@ -23,16 +23,13 @@ from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
 from jsmemory.errors import InvalidOptionsError
 from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, is_stream_name, root_of
-from jsmemory.provisioning.worker_names import memory_of, variable_of
+from jsmemory.provisioning.worker_names import memory_of, refuse_unless_free, variable_of
 
 API: Final = "$JS.API"
 LONGEST_NAME: Final = 180
 """Characters of the name of a memory's account; a subject that begins with it still fits an option."""
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_=-]{0,200}")
-_WORKER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_=-]{0,99}")
-# It becomes a user, an account, a file and a part of subjects: what passes needs no quoting
-# in any of them, and no command takes it for an option.
 
 MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 2, "max_consumers": 100}
 """
@@ -52,7 +49,8 @@ class WorkerPermissions:
         prefix: The namespace in it, one token; ``""`` for the whole bucket.
         worker: Who gets the rights, 1 to 100 characters out of ``A-Z a-z 0-9 _ = -``, no sign
             first. Left out, it is called like its prefix, or like the bucket; ``_reader``
-            is added where it only reads.
+            is added where it only reads. What the cluster itself or a memory's account is called
+            is not free.
         read_only: No right to store a note; its runs are recorded all the same.
         isolated: An account for the memory and one for the worker, against a hostile worker;
             else a user of the account that holds the bucket.
@@ -60,7 +58,7 @@ class WorkerPermissions:
             the account of the memory, and is the same for all who share that.
 
     Raises:
-        InvalidOptionsError: a name is none.
+        InvalidOptionsError: a name is none, or is not free.
     """
 
     bucket: str
@@ -81,12 +79,7 @@ class WorkerPermissions:
             )
         if not self.worker:
             object.__setattr__(self, "worker", (self.prefix or self.bucket) + ("_reader" if self.read_only else ""))
-        if not _WORKER.fullmatch(self.worker):
-            raise InvalidOptionsError(
-                "worker",
-                "is no name of a user",
-                "Use 1 to 100 characters out of A-Z a-z 0-9 _ = -, the first a letter, a digit or _.",
-            )
+        refuse_unless_free(self.worker)
         if self.journal and (not is_stream_name(self.journal) or self.journal.startswith(STREAM_PREFIX)):
             raise InvalidOptionsError(
                 "journal",

@@ -4,6 +4,21 @@ import hashlib
 import re
 from typing import Final
 
+from jsmemory.errors import InvalidOptionsError
+
+MEMORY: Final = "MEMORY"
+"""The account of shared buckets; the names of other memories' accounts begin with it and `_`."""
+
+RESERVED: Final = frozenset({MEMORY, "SYS", "sys", "operator"})
+"""
+What `cluster/memory.conf` calls accounts and users. Of two accounts with one name a server takes the
+last, without a word, and the first is lost.
+"""
+
+_WORKER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_=-]{0,99}")
+# It becomes a user, an account, a file and a part of subjects: what passes needs no quoting
+# in any of them, and no command takes it for an option.
+
 _SIGNS: Final = {"-": "_2d", "=": "_3d"}
 # In the name of a variable; everything else that a user's name can have is legal there.
 
@@ -17,8 +32,27 @@ def memory_of(bucket: str, prefix: str) -> str:
     A mark is added where the name does not tell where the bucket ends: two memories in one
     account would not be isolated from each other.
     """
-    name = "_".join(filter(None, ("MEMORY", bucket, prefix)))
+    name = "_".join(filter(None, (MEMORY, bucket, prefix)))
     return f"{name}_{_mark(bucket, prefix)}" if "_" in bucket + prefix else name
+
+
+def refuse_unless_free(worker: str) -> None:
+    """
+    Refuse what is no name of a worker, or is that of somebody else: of the cluster itself, or of a memory's account.
+
+    Raises:
+        InvalidOptionsError: it is one of these.
+    """
+    if not _WORKER.fullmatch(worker):
+        raise InvalidOptionsError(
+            "worker",
+            "is no name of a user",
+            "Use 1 to 100 characters out of A-Z a-z 0-9 _ = -, the first a letter, a digit or _.",
+        )
+    if worker in RESERVED or worker.startswith(f"{MEMORY}_"):
+        raise InvalidOptionsError(
+            "worker", f"is {worker}, which the servers or a memory are called", "Name the worker otherwise: --worker."
+        )
 
 
 def variable_of(user: str) -> str:

@@ -155,6 +155,7 @@ def _complete(place: Path, hosts: Sequence[str]) -> PreparedCluster:
     if not (place / ".gitignore").exists():
         _write(place / ".gitignore", b"# It is full of secrets.\n*\n", _PUBLIC)
     files = {path.name: _printed(path) for path in sorted((place / CONFIGURATIONS / WORKERS).glob("*.conf"))}
+    workers.refuse_shared_accounts(files, (_read(place / CONFIGURATIONS / CONFIGURATION) or _ours()).decode())
     secrets, made = _secrets(place, files)
     notes = [*made, *_certificates(place, hosts), *_configurations(place / CONFIGURATIONS, files)]
     return PreparedCluster(folder=place, secrets=secrets, notes=tuple(notes))
@@ -222,12 +223,11 @@ def _certificates(place: Path, hosts: Sequence[str]) -> list[str]:
 
 
 def _configurations(place: Path, files: Mapping[str, str]) -> list[str]:
-    ours = resources.files("jsmemory.provisioning.cluster").joinpath(CONFIGURATION).read_bytes()
     notes = []
     path = place / CONFIGURATION
     if not path.exists():
-        _write(path, ours, _PUBLIC)
-    elif _read(path) != ours:
+        _write(path, _ours(), _PUBLIC)
+    elif _read(path) != _ours():
         # Its operator has settings of his own; or it is that of another release.
         notes.append(f"{CONFIGURATION} is not as this release writes it, and was left as it is.")
     # They hold no passwords, but a worker's file may.
@@ -235,6 +235,10 @@ def _configurations(place: Path, files: Mapping[str, str]) -> list[str]:
         if _read(place / name) != text.encode():
             _write(place / name, text.encode(), _PRIVATE)
     return notes
+
+
+def _ours() -> bytes:
+    return resources.files("jsmemory.provisioning.cluster").joinpath(CONFIGURATION).read_bytes()
 
 
 def _worded(head: str, variables: Mapping[str, str]) -> bytes:
