@@ -31,10 +31,15 @@ def import_notes(
     Store the notes of a folder, or the entries of an archive, and read each back.
 
     A note is a text file whose name ends in .md, .markdown or .txt; sub-folders count, hidden
-    files and links do not. A name that is no key becomes one ("my notes/to do.md":
-    my-notes.to-do), and is told. The description is that of the front matter, else the first
-    line; front matter that says more stays in the text. What is too long, or no text, is told
-    and left out.
+    files and links do not. The description is that of the front matter, else the first line;
+    front matter that says more stays in the text. What is too long, or no text, is told and
+    left out.
+
+    build.md has the key build. A name that is no key becomes one, and is told: "my notes/to
+    do.md" is my-notes.to-do. One that loses more than that, as to-do.txt or a word in another
+    script, has a mark behind it that is made from its whole path, as to-do-b552a980. So a file
+    has the same key each time, whatever lies beside it, until it is renamed; of two files that
+    come to one key neither is stored.
 
     An archive is one that export made. It is checked as a whole, against its checksums, before
     the first entry is stored; one that is damaged, or made to do harm, changes nothing.

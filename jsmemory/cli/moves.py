@@ -94,6 +94,8 @@ def _sum_up(report: MovingReport) -> None:
         return
     counted = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items())
     screen.talk(f"{'It would come to' if report.is_dry_run else 'Done'}: {counted}.")
+    if report.renamed:
+        screen.talk("A name that is no key became one: the same each time, whatever lies beside the file.")
     if Outcome.UNTRIED in report.counts:
         screen.talk("It was given up, since too many failed one after the other. See to the stores, and run it again.")
 

@@ -17,7 +17,7 @@ from jsmemory.errors import (
     InvalidOptionsError,
 )
 from jsmemory.limits import MAX_CONTENT_BYTES
-from jsmemory.moving.keying import keys_for
+from jsmemory.moving.keying import key_for, keys_for
 from jsmemory.moving.report import Moved, Outcome
 
 SUFFIXES: Final = (".md", ".markdown", ".txt")
@@ -25,6 +25,8 @@ SUFFIXES: Final = (".md", ".markdown", ".txt")
 
 MAX_FILES: Final = 10_000
 """Far more than a store holds: whoever names so many did not mean that folder."""
+
+SAME_KEY: Final = "same_key"
 
 _MAX_BYTES: Final = MAX_CONTENT_BYTES + 64 * 1024
 # A content and the longest front matter that is read at all.
@@ -92,7 +94,7 @@ class Folder:
 
     Attributes:
         notes: In the order of their names.
-        beside: What is no note, or cannot be looked into, each with the reason.
+        beside: What is no note, cannot be looked into, or has no key of its own, each with the reason.
     """
 
     notes: tuple[Note, ...]
@@ -119,7 +121,8 @@ def look_through(root: Path) -> Folder:
         if len(names) + len(beside) > MAX_FILES:
             raise InvalidOptionsError("folder", f"holds more than {MAX_FILES} files", "Name a smaller one.")
     keys = keys_for(names)
-    return Folder(tuple(Note(name, keys[name], root / name) for name in sorted(names)), tuple(beside))
+    notes = tuple(Note(name, keys[name], root / name) for name in sorted(keys))
+    return Folder(notes, (*beside, *(_refused(name) for name in names if name not in keys)))
 
 
 def _names(root: Path) -> Iterator[tuple[str, Moved | None]]:
@@ -165,6 +168,12 @@ def _unreadable(what: str, reason: int | None) -> BackendError:
             f"The path of the {what} is longer than the system takes.", "Import a folder that is nearer to it."
         )
     return BackendUnavailableError(f"The {what} could not be read.", "Check the disk, then try again.")
+
+
+def _refused(origin: str) -> Moved:
+    key = key_for(origin)
+    reason = f"Another file comes to the same key, {key}, so that neither is stored. Rename one of them."
+    return Moved(origin, key, Outcome.REFUSED, SAME_KEY, reason)
 
 
 def _skipped(origin: str, code: str, reason: str) -> Moved:

@@ -35,8 +35,9 @@ async def import_folder(
     Store the notes that lie in a folder, and in the folders under it, and read each back.
 
     A note is a regular file in UTF-8 whose name ends in .md, .markdown or .txt. Its name becomes
-    a legal key (`MovingReport.renamed` tells which did not stay as it was), its description is
-    that of its front matter, else its first line. Entries that lie in the directory of a file
+    a legal key (`MovingReport.renamed` tells which did not stay as it was), and always the same
+    one, whatever lies beside it; of two files that come to one key neither is stored. Its
+    description is that of its front matter, else its first line. Entries that lie in the directory of a file
     store come back as they were. The rest is as `copy_entries` has it.
 
     Args:

@@ -1,7 +1,9 @@
 """Legal keys for names that people gave their files."""
 
+import hashlib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
@@ -19,46 +21,49 @@ _WHOLE_LETTERS: Final = str.maketrans(
 _NAMELESS: Final = "note"
 # For a name of which no character is left, as one in another script.
 
+_MARK_LENGTH: Final = 8
+# Hexadecimal digits: of a thousand names in another script two have the same one once in ten thousand times.
+
 
 def keys_for(names: Iterable[str]) -> dict[str, str]:
     """
-    Give each file a key of its own.
-
-    A name that is a key already stays what it is. Otherwise a folder becomes what stands
-    before a dot, accents go, and what no key has becomes a dash; what is too long is cut. Where
-    two names come to the same key, the first in the order of the names has it, and the others
-    get a number behind it.
+    Give each file the key of its name, and none to those of which two come to one.
 
     Args:
-        names: Paths within a folder, with ``/`` between, each only once.
+        names: Paths within a folder, each only once.
 
     Returns:
-        The keys by the names; the same for the same names.
+        The keys by the names; no key twice.
     """
-    keys: dict[str, str] = {}
-    taken: dict[str, int] = {}
-    ordered = sorted(names, key=lambda name: (not _is_key(name), name))
-    for name in ordered:
-        wish = _wish(name)
-        key = wish
-        while key in taken:
-            taken[wish] += 1
-            number = f"-{taken[wish]}"
-            key = wish[: MAX_KEY_LENGTH - len(number)].rstrip(".") + number
-        taken[key] = 1
-        keys[name] = key
-    return keys
+    keys = {name: key_for(name) for name in names}
+    times = Counter(keys.values())
+    return {name: key for name, key in keys.items() if times[key] == 1}
 
 
-def _is_key(name: str) -> bool:
-    return name.endswith(".md") and is_legal_key(name.removesuffix(".md"))
+def key_for(name: str) -> str:
+    """
+    Make a legal key of the name of a file.
 
+    It depends on the name alone: a neighbour that comes or goes must not make it the key of
+    another note. What is called like a key keeps it, whatever it is. Otherwise a folder becomes
+    what stands before a dot and a space a dash. A name that loses anything else on the way (an
+    accent, a letter of another script, ``.txt``, its end where it is too long) has a mark of the
+    whole name behind it, which those that look the same by then do not share.
 
-def _wish(name: str) -> str:
+    Keys of two names are the same only where these differ by nothing else than spaces for
+    dashes and folders for dots, or where one is called like the marked key of the other.
+
+    Args:
+        name: A path within a folder, with ``/`` between.
+    """
     path = PurePosixPath(name)
     words = [_word(part) for part in (*path.parts[:-1], path.stem)]
-    key = ".".join(filter(None, words))[:MAX_KEY_LENGTH].rstrip(".")
-    return key or _NAMELESS
+    key = ".".join(filter(None, words))
+    if f"{key}.md" == name.replace("/", ".").replace(" ", "-") and is_legal_key(key):
+        return key
+    mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:_MARK_LENGTH]
+    legible = key[: MAX_KEY_LENGTH - _MARK_LENGTH - 1].rstrip(".-")
+    return f"{legible or _NAMELESS}-{mark}"
 
 
 def _word(part: str) -> str:

@@ -50,7 +50,7 @@ class Moved:
         key: What it is called in the destination; ``""`` for what is no note.
         outcome: What became of it.
         code: A stable word for why it was not carried, as `JsMemoryError.code` has them, or
-            ``differs``, ``not_verified``; ``""`` where there is nothing to explain.
+            ``differs``, ``same_key``, ``not_verified``; ``""`` where there is nothing to explain.
         reason: The same in a sentence that ends with the remedy.
     """
 

@@ -5,8 +5,10 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,8 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio import to_thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from jsmemory import (
@@ -37,7 +41,7 @@ from jsmemory import (
 from jsmemory.keys import is_legal_key
 from jsmemory.moving.archive.unpacking import values, verify
 from jsmemory.moving.folder import look_through
-from jsmemory.moving.keying import keys_for
+from jsmemory.moving.keying import key_for, keys_for
 from jsmemory.moving.notes import text_of
 from jsmemory.testing import corpora
 
@@ -91,6 +95,16 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
 
 # -- Names ----------------------------------------------------------------------------------
 
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+PARTS = st.text("ab.- =é語\udcff", min_size=1, max_size=4) | st.text(
+    st.characters(exclude_characters="/\0"), min_size=1
+)
+FILES = st.builds(
+    lambda parts, suffix: "/".join(parts) + suffix,
+    st.lists(PARTS.filter(lambda part: part[0] != "."), min_size=1, max_size=3),
+    st.sampled_from([".md", ".md", ".markdown", ".txt", ".MD"]),
+)
+
 
 @pytest.mark.parametrize(
     ("name", "key"),
@@ -99,10 +113,23 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
         ("a.b-c_d=e.md", "a.b-c_d=e"),
         ("--help.md", "--help"),
         ("note.md.md", "note.md"),
-        ("plain.txt", "plain"),
-        ("Long.markdown", "Long"),
         ("two words.md", "two-words"),
         ("folder/sub folder/note.md", "folder.sub-folder.note"),
+        ("k" * MAX_KEY_LENGTH + ".md", "k" * MAX_KEY_LENGTH),
+    ],
+)
+def test_a_name_becomes_a_key_that_resembles_it(name: str, key: str) -> None:
+    """Whoever knows the note by its name has to find it again."""
+    assert key_for(name) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "legible"),
+    [
+        ("plain.txt", "plain"),
+        ("plain.MD", "plain"),
+        ("Long.markdown", "Long"),
+        ("two  words.md", "two-words"),
         ("Größe & Übermut.md", "Grosse-Ubermut"),
         ("Ærøskøbing.md", "Aeroskobing"),
         ("ﬁle ①.md", "file-1"),
@@ -113,22 +140,47 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
         ("a\\b:c*d>e.md", "a-b-c-d-e"),
         ("line\nbreak\x1b.md", "line-break"),
         ("half \udcff.md", "half"),
-        ("k" * 300 + ".md", "k" * MAX_KEY_LENGTH),
-        ("k" * (MAX_KEY_LENGTH - 1) + "..x.md", "k" * (MAX_KEY_LENGTH - 1)),
+        ("k" * 300 + ".md", "k" * (MAX_KEY_LENGTH - 9)),
+        ("k" * (MAX_KEY_LENGTH - 10) + ".xyz.md.md" + "y" * 10 + ".md", "k" * (MAX_KEY_LENGTH - 10)),
     ],
 )
-def test_a_name_becomes_a_key_that_resembles_it(name: str, key: str) -> None:
-    """Whoever knows the note by its name has to find it again."""
-    assert keys_for([name]) == {name: key}
+def test_a_name_that_loses_something_is_marked(name: str, legible: str) -> None:
+    """What is left of it may be left of another one too, and would be the key of either."""
+    assert re.fullmatch(re.escape(legible) + "-[0-9a-f]{8}", key_for(name))
+    assert is_legal_key(key_for(name))
+
+
+def test_a_mark_is_the_same_in_each_release() -> None:
+    """A mark that is made otherwise would store every note of a folder twice."""
+    assert key_for("日本.md") == "note-a9748821"
+    assert key_for("to-do.txt") == "to-do-b552a980"
+
+
+@PROPERTY
+@given(st.sets(FILES), st.sets(FILES), st.sets(FILES))
+def test_a_file_has_the_same_key_whatever_lies_beside_it(both: set[str], ones: set[str], others: set[str]) -> None:
+    """A neighbour that comes or goes would make a file the successor of another note, and replace it."""
+    for names in (both | ones, both | others):
+        keys = keys_for(names)
+        assert len(set(keys.values())) == len(keys)
+        assert all(is_legal_key(key) and key == key_for(name) for name, key in keys.items())
+
+
+@PROPERTY
+@given(st.sets(FILES, min_size=2))
+def test_only_files_of_the_same_words_have_no_key_of_their_own(names: set[str]) -> None:
+    """A name that many have in common, as a word in another script, must not keep all of them out."""
+    lone = keys_for(names)
+    plain = Counter(name.replace(" ", "-").replace("/", ".") for name in names)
+    assert all(plain[name.replace(" ", "-").replace("/", ".")] > 1 for name in names - lone.keys())
 
 
 def test_no_two_names_get_one_key() -> None:
     """Of two notes under one key one would be lost, or look like a conflict with itself."""
+    twins = ["to-do/a b.md", "to do/a-b.md", "to-do.a b.md", "note-a9748821.md", "日本.md"]
     names = [
-        "a b.md",
         "a-b.md",
         "a  b.md",
-        "a/b.md",
         "a.b.md",
         "a-b-2.md",
         "a_b.txt",
@@ -136,13 +188,13 @@ def test_no_two_names_get_one_key() -> None:
         *(f"{n * '語'}.md" for n in range(1, 40)),
     ]
     names += [f"{'k' * 250}{number}.md" for number in range(12)]
-    keys = keys_for(reversed(names))
-    assert len(set(keys.values())) == len(names)
+    keys = keys_for([*names, *twins])
+    assert len(set(keys.values())) == len(keys)
+    assert keys.keys() == set(names)
     assert all(is_legal_key(key) for key in keys.values())
     assert {name: key for name, key in keys.items() if name in ("a-b.md", "a.b.md", "a-b-2.md", "a_b.md")} == {
         "a-b.md": "a-b", "a.b.md": "a.b", "a-b-2.md": "a-b-2", "a_b.md": "a_b"
     }  # fmt: skip
-    assert keys == keys_for(names), "in whatever order a file system names them"
 
 
 # -- Folders --------------------------------------------------------------------------------
@@ -159,6 +211,9 @@ async def test_a_folder_of_notes_is_taken_with_a_report(tmp_path: Path, nc: Clie
     (notes / "build.md").write_text("---\ndescription: How to build\n---\n\nmake")
     (notes / "Sub Folder" / "Über alles.md").write_text("# About\n\nText.")
     (notes / "Sub Folder" / "Uber alles.md").write_text("# About too\n")
+    (notes / "Sub Folder" / "twin-of.it.md").write_text("one")
+    (notes / "Sub-Folder").mkdir()
+    (notes / "Sub-Folder" / "twin of.it.md").write_text("two")
     (notes / "picture.png").write_bytes(b"\x89PNG\xff")
     (notes / "latin.md").write_bytes(b"caf\xe9")
     (notes / "long.md").write_text("x" * (MAX_CONTENT_BYTES + 1))
@@ -177,8 +232,10 @@ async def test_a_folder_of_notes_is_taken_with_a_report(tmp_path: Path, nc: Clie
     assert by_origin(report) == {
         "build.md": ("build", Outcome.CREATED, ""),
         "Sub Folder/Uber alles.md": ("Sub-Folder.Uber-alles", Outcome.CREATED, ""),
-        "Sub Folder/Über alles.md": ("Sub-Folder.Uber-alles-2", Outcome.CREATED, ""),
-        "odd\udcff.md": ("odd", Outcome.CREATED, ""),
+        "Sub Folder/Über alles.md": (uber := key_for("Sub Folder/Über alles.md"), Outcome.CREATED, ""),
+        "odd\udcff.md": (odd := key_for("odd\udcff.md"), Outcome.CREATED, ""),
+        "Sub Folder/twin-of.it.md": ("Sub-Folder.twin-of.it", Outcome.REFUSED, "same_key"),
+        "Sub-Folder/twin of.it.md": ("Sub-Folder.twin-of.it", Outcome.REFUSED, "same_key"),
         "latin.md": ("latin", Outcome.REFUSED, "invalid_entry"),
         "long.md": ("long", Outcome.REFUSED, "entry_too_large"),
         "huge.md": ("huge", Outcome.REFUSED, "entry_too_large"),
@@ -191,8 +248,8 @@ async def test_a_folder_of_notes_is_taken_with_a_report(tmp_path: Path, nc: Clie
     assert await everything_in(store) == {
         "build": ("How to build", "make"),
         "Sub-Folder.Uber-alles": ("About too", "# About too\n"),
-        "Sub-Folder.Uber-alles-2": ("About", "# About\n\nText."),
-        "odd": ("odd", "odd"),
+        uber: ("About", "# About\n\nText."),
+        odd: ("odd", "odd"),
     }
     again = await import_folder(notes, store)
     assert again.counts[Outcome.EQUAL] == 4
@@ -211,6 +268,22 @@ async def test_a_note_that_was_edited_is_a_conflict_until_it_may_replace(tmp_pat
     assert (await store.read("a", scope=None)).content == "one"
     assert (await import_folder(tmp_path, store, overwrite=True)).counts == foreseen.counts == {Outcome.REPLACED: 1}
     assert await everything_in(store) == {"a": ("two", "two")}
+
+
+async def test_a_note_takes_the_place_of_no_other_one(tmp_path: Path) -> None:
+    """Задачи was deleted here and is kept there: Идеи must not replace it, and no newcomer take its key."""
+    store = InProcessStore()
+    for name in ("Задачи.md", "Идеи.md", "日本.md", "dup.markdown", "dup.txt"):
+        (tmp_path / name).write_text(name)
+    await import_folder(tmp_path, store)
+    stored = await everything_in(store)
+    (tmp_path / "Задачи.md").unlink()
+    (tmp_path / "dup.markdown").unlink()
+    for name in ("中国.md", "dup.md"):
+        (tmp_path / name).write_text(name)
+    again = await import_folder(tmp_path, store, overwrite=True)
+    assert again.counts == {Outcome.EQUAL: 3, Outcome.CREATED: 2}
+    assert (await everything_in(store)).items() >= stored.items()
 
 
 async def test_the_directory_of_a_store_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -277,8 +350,8 @@ def manifest_of(files: dict[str, bytes], **changes: object) -> bytes:
 def member(name: str, value: bytes = b"", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
     info = tarfile.TarInfo(name)
     info.size = len(value)
-    for field, given in fields.items():
-        setattr(info, field, given)
+    for field, wanted in fields.items():
+        setattr(info, field, wanted)
     return info, value
 
 
