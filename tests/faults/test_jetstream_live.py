@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import nats.errors
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -36,6 +37,18 @@ async def api(nc: Client, operation: str, **asked: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads((await nc.request(f"$JS.API.{operation}", payload)).data)
     assert "error" not in answer, answer
     return answer
+
+
+async def is_answered_again(nc: Client) -> None:
+    """Wait for a client that comes back: it calls itself connected before it listens for answers."""
+    async with asyncio.timeout(LONGEST_S):
+        while True:
+            try:
+                await nc.request("$JS.API.INFO", timeout=1)
+            except nats.errors.Error:
+                await asyncio.sleep(0.001)
+            else:
+                return
 
 
 async def consumers_of(nc: Client, bucket: str) -> list[str]:
@@ -434,9 +447,7 @@ async def test_a_bucket_that_was_made_anew_behind_a_lost_connection_is_seen_at_o
             fresh_server.kill()
             fresh_server.begin()
             await fresh_server.ready()
-            async with asyncio.timeout(LONGEST_S):
-                while not nc.is_connected:
-                    await asyncio.sleep(0.001)
+            await is_answered_again(nc)
             await api(nc, "STREAM.DELETE.KV_b")
             await make_bucket(nc, "b")
             await plant(nc, "b", {"p.new": b"new"})
