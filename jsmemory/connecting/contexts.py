@@ -31,7 +31,15 @@ TEXT_FIELDS: Final = (
     "jetstream_domain",
     "jetstream_api_prefix",
 )
-"""The fields that are honoured. Others are left to the tools that put them there."""
+"""The fields that are honoured. Others are left to the tools that put them there, save those below."""
+
+_UNMET: Final = {
+    "socks_proxy": "Tunnel to the server, and name the near end of the tunnel as url.",
+    "nsc": "Name the credentials themselves: creds.",
+    "windows_cert_store": "Name files: cert, key and ca.",
+}
+# Fields that say how to connect and are not honoured, each with what to do: whoever left them aside would
+# go another way than was asked for, or as somebody else.
 
 _MAX_NAME_LENGTH: Final = 200
 _MAX_NAMES_LISTED: Final = 20
@@ -68,7 +76,8 @@ def read_context(name: str, environment: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         InvalidOptionsError: there is no such context (the known ones are listed), its file is
-            unreadable or no JSON object, or a field has a wrong type.
+            unreadable or no JSON object, a field has a wrong type, or asks for a way to connect
+            that there is not.
     """
     folder = _folder(environment)
     known = known_contexts(environment)
@@ -134,6 +143,10 @@ def _fields(data: bytes) -> dict[str, str]:
             raise InvalidOptionsError(f"context.{name}", "is no text", f"Write it as text, or {remedy.lower()}")
         if value:
             fields[name] = value
+    for name, cure in _UNMET.items():
+        # The credentials that nsc names stand in the file beside it, once the nats CLI has looked them up.
+        if raw.get(name) and not (name == "nsc" and fields.get("creds")):
+            raise InvalidOptionsError(f"context.{name}", "is not supported", cure)
     first = raw.get("tls_first")
     if first is not None and not isinstance(first, bool):
         raise InvalidOptionsError("context.tls_first", "is neither true nor false", "Write true or false.")

@@ -82,6 +82,24 @@ def test_fields_of_other_tools_are_left_alone(folder: Path, environment: dict[st
     assert read_context("team", environment) == {"url": "nats://here:1"}
 
 
+@pytest.mark.parametrize("field", ["socks_proxy", "nsc", "windows_cert_store"])
+def test_a_way_to_connect_that_there_is_not_is_refused(folder: Path, environment: dict[str, str], field: str) -> None:
+    """Past a proxy, or without the credentials, one would connect elsewhere or as nobody."""
+    context = folder / "fleet.json"
+    context.write_text(json.dumps(OF_THE_CLI | {field: "socks5://secret@proxy.example"}))
+    with pytest.raises(InvalidOptionsError) as refused:
+        read_context("fleet", environment)
+    assert refused.value.option == f"context.{field}"
+    assert "secret" not in str(refused.value)
+
+
+def test_a_context_whose_credentials_nsc_has_named_is_read(folder: Path, environment: dict[str, str]) -> None:
+    """The nats command line leaves both in the file."""
+    found_by_nsc = {"nsc": "nsc://op/account/user", "creds": "/user.creds"}
+    (folder / "fleet.json").write_text(json.dumps(OF_THE_CLI | found_by_nsc))
+    assert read_context("fleet", environment)["creds"] == "/user.creds"
+
+
 @pytest.mark.parametrize("field", ["url", "user", "password", "token", "creds", "nkey", "ca", "inbox_prefix"])
 @pytest.mark.parametrize("value", [1, ["nats://here:1"], {"a": "b"}, True])
 def test_a_field_of_a_wrong_type_is_named(folder: Path, environment: dict[str, str], field: str, value: object) -> None:
