@@ -54,6 +54,11 @@ class BackedStore(Store):
         """What authority belongs to that is earned here now; changes when the keyspace was made anew."""
         return self._backend.describe().realm
 
+    @property
+    def prefix(self) -> str | None:
+        """The namespace that it was opened with, ``""`` for the flat keyspace; None where its driver has none."""
+        return self._backend.describe().prefix
+
     async def list(self) -> tuple[Item, ...]:
         return tuple(sorted(await self._backend.scan(), key=lambda item: item.key))
 

@@ -27,11 +27,13 @@ class Keyspace:
         location: The operator's identifier, for `Info`; never a path, URL or credential.
         realm: The identity that revisions belong to: it differs for another bucket, another
             prefix, and for a bucket that was deleted and made anew.
+        prefix: The namespace in it, ``""`` for the flat keyspace; None for a driver that has none.
     """
 
     backend: str
     location: str
     realm: str
+    prefix: str | None = None
 
 
 class Record(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jsmemory.errors import InvalidOptionsError
 from jsmemory.layers.no_index import NoIndexStore
 from jsmemory.layers.read_only import ReadOnlyStore
-from jsmemory.opening.checking import checked
+from jsmemory.opening.checking import checked, checked_against
 from jsmemory.opening.configuration import Configuration
 from jsmemory.registration import Surroundings
 from jsmemory.store import Store
@@ -41,7 +41,8 @@ async def open_store(
         nats: A connection for backends that need one, of nats-py or of `jsmemory.connect`. It
             stays the caller's and is never closed here.
         store: A store that the caller has opened already. It is taken instead of opening one,
-            if the configuration names its backend or none; the options were for whoever opened it.
+            if the configuration names its backend or none. The options were for whoever opened it;
+            an unknown one is refused all the same, and another bucket or prefix than the store's.
         base_dir: What a relative ``directory`` counts from; the working directory if None.
 
     Returns:
@@ -51,7 +52,7 @@ async def open_store(
     Raises:
         UnknownBackendError: nobody registered the backend that is named; lists the known ones.
         InvalidOptionsError: an option is unknown or wrong, `nats` is missing, the identity
-            cannot be a prefix, memory is disabled, or `store` is of another backend.
+            cannot be a prefix, memory is disabled, or `store` is none, or not the one that is configured.
         BucketNotFoundError: there is no such bucket; with the command that makes it.
         BucketUnfitError: the bucket would lose or refuse entries; every finding with its cure.
         AccessDeniedError: the backend let nobody in.
@@ -71,11 +72,15 @@ async def open_store(
 
 def check_injected(configuration: Configuration, store: Store) -> None:
     """
-    Refuse a store that is not of the backend that the operator named.
+    Refuse a store that is not of the backend that the operator named, nor as its options say.
 
     Raises:
-        InvalidOptionsError: names both. Never where the configuration names no backend.
+        InvalidOptionsError: names both. Never where the configuration names nothing.
     """
+    if not isinstance(store, Store):
+        raise InvalidOptionsError(
+            "store", "is no Store", "Pass one that was opened, and awaited, or let the configuration open one."
+        )
     backend = store.info().backend
     if configuration.backend not in (None, backend):
         raise InvalidOptionsError(
@@ -83,6 +88,7 @@ def check_injected(configuration: Configuration, store: Store) -> None:
             f"names {configuration.backend!r}, but the store that was passed is of {backend!r}",
             "Make them agree, or leave the option out.",
         )
+    checked_against(store, configuration.options)
 
 
 async def _open(configuration: Configuration, identity: str, nats: "Connection | None", base_dir: Path) -> Store:
@@ -97,4 +103,7 @@ async def _open(configuration: Configuration, identity: str, nats: "Connection |
     try:
         return await found.registration.open(found.options, surroundings)
     except InvalidOptionsError as error:
+        if error.option == "nats":
+            # No operator's option, but what the host has passed.
+            raise
         raise InvalidOptionsError(f"options.{error.option}", error.problem, error.remedy) from None

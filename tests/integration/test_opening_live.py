@@ -100,6 +100,17 @@ async def test_an_injected_jetstream_store_is_taken_or_refused_by_its_backend(nc
         await open_store("backend: jetstream", identity="alice", store=InProcessStore())
 
 
+async def test_an_injected_jetstream_store_is_held_against_the_options(nc: Client, bucket: str) -> None:
+    """Notes would go to another bucket than the one that an operator has made safe, or to another agent's."""
+    options = {"bucket": bucket, "prefix": "team"}
+    store = await open_store({"backend": "jetstream", "options": options}, identity="alice", nats=nc)
+    assert await open_store({"options": options}, identity="bob", store=store) is store
+    for other in ({"bucket": "another"}, {"prefix": "mine"}, {"prefix": ""}):
+        with pytest.raises(InvalidOptionsError, match="Make them agree") as refused:
+            await open_store({"options": options | other}, identity="alice", store=store)
+        assert refused.value.option == f"options.{next(iter(other))}"
+
+
 async def test_a_connection_is_borrowed_and_stays_open(nc: Client, bucket: str) -> None:
     """A host that shares its connection would lose it together with the memory."""
     config = {"backend": "jetstream", "options": {"bucket": bucket}}

@@ -76,7 +76,7 @@ class FileBackend(Backend):
         return backend
 
     def describe(self) -> Keyspace:
-        return Keyspace(NAME, "", self._identity.realm)
+        return Keyspace(NAME, "", self._identity.realm, self._directory.prefix)
 
     async def scan(self) -> Sequence[Item]:
         return await in_thread(MEMORY, READING, self._scan)

@@ -112,7 +112,7 @@ class JetStreamBackend(Backend):
             make_sure=partial(self._make_sure, bound),
         )
         realm = f"jetstream:{self._bucket}:{self._prefix.token}:{bound.incarnation}"
-        self._keyspace = Keyspace("jetstream", self._bucket, realm)
+        self._keyspace = Keyspace("jetstream", self._bucket, realm, self._prefix.token)
 
     def describe(self) -> Keyspace:
         return self._keyspace

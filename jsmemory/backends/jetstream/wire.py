@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.heeding import heeded
-from jsmemory.errors import BackendUnavailableError
+from jsmemory.errors import BackendUnavailableError, InvalidOptionsError
 
 _PERMISSION_WORDS: Final = "permissions violation"
 _UNDELIVERED: Final = (
@@ -41,6 +41,10 @@ class Connection(Protocol):
     async def subscribe(self, subject: str, *, cb: Any) -> Any: ...
 
 
+_USED: Final = tuple(name for name in vars(Connection) if not name.startswith("_"))
+# Asked for one by one: whatever forwards to a client has them by asking it.
+
+
 class NotDelivered(Exception):
     """The request reached nobody: whatever it asked for has not happened."""
 
@@ -61,9 +65,16 @@ class Wire:
         connection: A client of nats-py, or whatever forwards to one. Never closed here.
         api_prefix: The subject that the JetStream API is found under, ``$JS.API`` unless a
             domain or an import of another account renames it.
+
+    Raises:
+        InvalidOptionsError: it is no connection.
     """
 
     def __init__(self, connection: Connection, api_prefix: str = "$JS.API") -> None:
+        if not all(hasattr(connection, name) for name in _USED):
+            raise InvalidOptionsError(
+                "nats", "is no connection to NATS", "Pass one that is open, as jsmemory.connect() gives it."
+            )
         self.connection = connection
         self._api_prefix = api_prefix
         self._is_supervised = hasattr(connection, "denied")
