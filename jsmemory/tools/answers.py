@@ -55,22 +55,19 @@ class Answer(msgspec.Struct, frozen=True):
         is_error: Whether the tool could not do its part. A miss, an existing key, a stale
             overwrite and a full store are answers, and no errors.
         cause: The error behind it, for the host alone.
+        encoded: The body as JSON, where it was needed already.
     """
 
     code: str
     body: Mapping[str, Any]
     is_error: bool = False
     cause: BaseException | None = None
+    encoded: bytes | None = None
 
     @property
     def text(self) -> str:
         """The body as JSON text, in which nothing can steer a terminal; decoded, it is the same again."""
-        encoded = _encode(self.body)
-        text = encoded.decode()
-        for lead in _STEERING_LEADS[:1] if text.isascii() else _STEERING_LEADS:
-            if lead in encoded:
-                return _STEERING.sub(_escape, text)
-        return text
+        return _tame(_encode(self.body) if self.encoded is None else self.encoded)
 
     def __repr__(self) -> str:
         # What is stored is nothing for a log.
@@ -79,19 +76,33 @@ class Answer(msgspec.Struct, frozen=True):
 
 _encode: Final = msgspec.json.Encoder().encode
 
-_STEERING: Final = re.compile(
-    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+_STEERS: Final = (
+    "\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f"
 )
 # DEL, C1, line separators, bidi controls, and what hides. JSON escapes C0 by itself.
 
+_STEERING: Final = re.compile(f"[{_STEERS}][{_STEERS}]*")
+# Runs of them, for a text of nothing else; and no [...]+, with which `re` tries the pattern at each character.
+
 _STEERING_LEADS: Final = (b"\x7f", b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
-# The first byte of each of those in UTF-8, the one in ASCII first. To look for a byte is a hundred times faster than
-# to try the pattern.
+# The first byte of each of those in UTF-8, the one in ASCII first.
+
+_PLAIN: Final = bytes(range(0x7F))
 
 
-def _escape(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+def _tame(encoded: bytes) -> str:
+    # Nearly always there is nothing to escape. So the looks go from the quickest to the slowest: for a byte, for what
+    # is not printable, for the pattern; and where most of it is ASCII, only at the rest.
+    text = encoded.decode()
+    for lead in _STEERING_LEADS[:1] if text.isascii() else _STEERING_LEADS:
+        if lead in encoded:
+            rest = encoded.translate(None, _PLAIN).decode() if len(encoded) < 2 * len(text) else text
+            return text if rest.isprintable() else _STEERING.sub(_escape, text)
+    return text
+
+
+def _escape(run: re.Match[str]) -> str:
+    return "\\u" + run[0].encode("utf-16-be").hex("-", 2).replace("-", "\\u")
 
 
 # -- Done -----------------------------------------------------------------------------------
@@ -109,8 +120,9 @@ def listed(items: Iterable[Item]) -> Answer:
 def read(key: str, entry: Entry) -> Answer:
     """One memory, verbatim."""
     description, content = entry
-    body = {_READ: True, "key": key, "description": _text(description), "content": _text(content)}
-    return Answer(OK, body)
+    body = {_READ: True, "key": key, "description": _string(description), "content": _string(content)}
+    # Once and here, where half of a surrogate pair fails the call as it does in `_text`.
+    return Answer(OK, body, encoded=_encode(body))
 
 
 def written(key: str) -> Answer:
@@ -131,6 +143,12 @@ def line(description: str) -> str:
     context many times over. A read gives all of it.
     """
     return _text(description)[:MAX_DESCRIPTION_LENGTH]
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("The store answered with what is no text.")
+    return value
 
 
 def _text(value: str) -> str:

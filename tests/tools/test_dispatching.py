@@ -1,6 +1,7 @@
 """Providers' tool calls in, their results out; and the forms in which they take the tools."""
 
 import json
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from jsmemory import Entry, InProcessStore, MemoryTools, Scope
 from jsmemory.layers.wrapping import WrappingStore
 from jsmemory.testing.corpora import CONTENTS
-from jsmemory.tools import Trace
+from jsmemory.tools import Trace, answers
 
 fuzz = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 
@@ -278,12 +279,49 @@ async def test_what_is_read_comes_back_word_for_word_in_text_that_steers_no_term
 
 
 def test_every_character_that_steers_is_looked_for() -> None:
-    """The quick look at single bytes must not let through what the pattern would catch."""
-    from jsmemory.tools import answers
-
+    """The quick looks must not let through what the pattern would catch."""
     for code in [*range(0xD800), *range(0xE000, 0x110000)]:
         if answers._STEERING.match(chr(code)):
             assert any(lead in chr(code).encode() for lead in answers._STEERING_LEADS), hex(code)
+            assert not chr(code).isprintable(), hex(code)
+
+
+@pytest.mark.parametrize(
+    "around",
+    ["", "ascii \n", "caf\u00e9\u00a0\u201cquoted\u201d, ", "\u6f22\u5b57\uff0c\u3000", "\U0001f469\u200d\U0001f4bb"],
+)
+def test_what_steers_is_escaped_wherever_it_stands(around: str) -> None:
+    """A look that is quick for one kind of text must not be blind in another."""
+    codes = [code for code in [*range(0xD800), *range(0xE000, 0x110000)] if answers._STEERING.match(chr(code))]
+    for steering in (*map(chr, codes), "".join(map(chr, codes)), "".join(f"{chr(code)}x" for code in codes)):
+        content = around * 3 + steering + around * 3
+        text = answers.read("k", Entry("k", "a line", content, "1")).text
+        assert json.loads(text)["content"] == content
+        assert answers._STEERING.search(text) is None
+        for left in {*around} - {"\n"}:
+            assert left in text  # what steers nothing stays as it is: a model reads that
+
+
+def took(content: str) -> float:
+    """Seconds that an answer takes at best."""
+    times = []
+    for _ in range(20):
+        entry = Entry("k", "a line", content.encode().decode(), "1")
+        began = time.perf_counter()
+        assert answers.read("k", entry).text
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize(
+    ("kind", "at_most"),
+    [("He said \u201cno\u201d \u2014 and that\u2019s all.\n", 10), ("\x85\x9b", 250)],
+    ids=["quotes", "controls"],
+)
+def test_no_kind_of_text_takes_many_times_as_long(kind: str, at_most: float) -> None:
+    """A loop that serves a hundred runs stands still meanwhile."""
+    plain = "He said no, and that is all.\n"
+    assert took(kind * (65_536 // len(kind.encode()))) < at_most * took(plain * (65_536 // len(plain)))
 
 
 @pytest.mark.parametrize("content", CONTENTS, ids=range(len(CONTENTS)))
