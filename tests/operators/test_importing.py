@@ -430,6 +430,17 @@ HOSTILE = {
     "text": (b"# just a note\n", "archive_damaged"),
     "empty": (b"", "archive_damaged"),
     "a zip": (b"PK\x03\x04" + bytes(100), "archive_damaged"),
+    "a second member": (good() + gzip.compress(b"x" * 5000), "archive_trailing"),
+    "an empty second member": (good() + gzip.compress(b""), "archive_trailing"),
+    "the same once more": (good() + good(), "archive_trailing"),
+    "words behind the end": (good() + b"more", "archive_trailing"),
+    "zeros behind the end": (good() + bytes(100_000), "archive_trailing"),
+    "words behind the last file": (gzip.compress(gzip.decompress(good())[:-1] + b"x"), "archive_trailing"),
+    "an archive behind the last file": (gzip.compress(gzip.decompress(good()) * 2), "archive_trailing"),
+    "no header behind the last file": (
+        gzip.compress(gzip.decompress(good()).rstrip(b"\0").ljust(4608, b"\0") + b"x" * 512),
+        "archive_trailing",
+    ),
     "no gzip": (gzip.decompress(good()), "archive_damaged"),
     "no tar": (gzip.compress(b"x" * 5000), "archive_damaged"),
     "headers without an end": (

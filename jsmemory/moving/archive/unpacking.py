@@ -6,9 +6,10 @@ member, each no longer than an entry and all together no longer than a full stor
 whatever is no plain file with the name of an entry ends it.
 """
 
-import gzip
 import hashlib
+import os
 import tarfile
+import zlib
 from collections.abc import Generator, Iterator, Mapping
 from typing import BinaryIO, Final
 
@@ -36,6 +37,9 @@ _BLOCK: Final = 64 * 1024
 _MAX_FILE_BYTES: Final = MAX_MANIFEST_BYTES + 2 * _BLOCK
 # The longest file, and what stands around it. A header may promise to be of any length, and is
 # read into memory before anybody can look at it.
+
+_GZIP: Final = zlib.MAX_WBITS | 16
+# One member with its header and its checksum: zlib stops behind it, where the module gzip would go on.
 
 _PLAIN: Final = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE})
 
@@ -109,20 +113,22 @@ def _read(manifest: bytes) -> Manifest:
 
 def _members(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
     file.seek(0)
+    bounded = _Bounded(_Unpacked(file))
+    number = end = 0
     try:
         # A stream, so that nothing in it can send the reader back or ahead.
-        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-            bounded = _Bounded(unpacked)
-            archive = tarfile.open(fileobj=bounded, mode="r|")  # type: ignore[call-overload]  # noqa: SIM115
-            number = 0
-            while (member := archive.next()) is not None:
-                number += 1
-                bounded.begin()
-                yield member.name, _value(archive, member, number)
-                archive.members.clear()  # it would keep the header of each
-            # The last bytes hold the checksum of all others.
-            while bounded.read(_BLOCK):
-                pass
+        archive = tarfile.open(fileobj=bounded, mode="r|")  # type: ignore[call-overload]  # noqa: SIM115
+        while (member := archive.next()) is not None:
+            number += 1
+            bounded.begin()
+            end = member.offset_data + member.size
+            yield member.name, _value(archive, member, number)
+            archive.members.clear()  # it would keep the header of each
+        # The last bytes hold the checksum of all others.
+        while bounded.read(_BLOCK):
+            pass
+        if bounded.said > end or file.read(1):
+            raise unfit("trailing", "Something is behind its end, which no export writes.", _NOT_OURS)
     except ArchiveUnfitError:
         raise
     except Exception:  # noqa: S110 - a parser trips over damage in many ways, and all of them mean one thing
@@ -153,11 +159,41 @@ def _refuse_what_is_no_entry(member: tarfile.TarInfo, number: int) -> None:
         raise unfit("name", f"File {number} in it has a name that no entry has.", _BY_HAND)
 
 
-class _Bounded:
-    """Reads on, but not for ever: neither in all, nor from one file to the next."""
+class _Unpacked:
+    """
+    What one gzip member holds, and nothing of what is behind it; the file stands there in the end.
 
-    def __init__(self, inner: gzip.GzipFile) -> None:
+    Reading raises EOFError where the member was cut short, and zlib.error where it is none.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._inflating = zlib.decompressobj(_GZIP)
+
+    def read(self, size: int) -> bytes:
+        while not self._inflating.eof:
+            packed = self._inflating.unconsumed_tail or self._file.read(_BLOCK)
+            data = self._inflating.decompress(packed, size)
+            if self._inflating.eof:
+                self._file.seek(-len(self._inflating.unused_data), os.SEEK_CUR)
+            if data:
+                return data
+            if not packed and not self._inflating.eof:
+                raise EOFError
+        return b""
+
+
+class _Bounded:
+    """
+    Reads on, but not for ever: neither in all, nor from one file to the next.
+
+    Attributes:
+        said: How far it goes until there is nothing but zeros any more.
+    """
+
+    def __init__(self, inner: _Unpacked) -> None:
         self._inner = inner
+        self.said = 0
         self._left = MAX_UNPACKED_BYTES
         self._left_of_file = _MAX_FILE_BYTES
 
@@ -167,6 +203,8 @@ class _Bounded:
 
     def read(self, size: int) -> bytes:
         data = self._inner.read(size)
+        if words := data.rstrip(b"\0"):
+            self.said = MAX_UNPACKED_BYTES - self._left + len(words)
         self._left -= len(data)
         self._left_of_file -= len(data)
         if min(self._left, self._left_of_file) < 0:
