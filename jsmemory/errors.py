@@ -367,13 +367,22 @@ class OutcomeUnknownError(BackendError):
 
 
 class IncompleteListingError(BackendError):
-    """A complete listing could not be had in time; a part of one is never given."""
+    """A complete listing could not be had, most often not in time; a part of one is never given."""
 
     code = "incomplete_listing"
     retryable = True
 
+    def __init__(
+        self,
+        problem: str = "The entries could not be listed completely in time.",
+        remedy: str = "Try again in a moment.",
+    ) -> None:
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
+
     def __str__(self) -> str:
-        return "The entries could not be listed completely in time. Try again in a moment."
+        return f"{self.problem} {self.remedy}"
 
 
 class TooManyEntriesError(BackendError):

@@ -76,6 +76,7 @@ EXAMPLES: list[JsMemoryError] = [
     AccessDeniedError("publish to $KV.notes.alice.>"),
     OutcomeUnknownError("build"),
     IncompleteListingError(),
+    IncompleteListingError("There is no place left.", "Ask for more."),
     TooManyEntriesError(16_384),
     JournalCorruptError("night", 3, 512, "is no record"),
     UnknownBackendError("filee", ["file", "jetstream"]),
@@ -260,7 +261,6 @@ REMEDIES = {
     JournalCorruptError: "Keep it for whoever looks into it, and start another run.",
     AccessDeniedError: "Ask its operator for the permission: publish to $KV.notes.alice.>.",
     OutcomeUnknownError: "Read it before deciding anything.",
-    IncompleteListingError: "Try again in a moment.",
     TooManyEntriesError: "List them instead, or view one prefix of the bucket.",
     UnknownBackendError: "Use one of: file, jetstream.",
     InvalidOptionsError: "Name the bucket.",
@@ -273,6 +273,7 @@ def test_a_message_ends_with_the_remedy(error: JsMemoryError) -> None:
     remedies = {
         InvalidKeyError: getattr(error, "remedy", ""),
         BackendUnavailableError: getattr(error, "remedy", ""),
+        IncompleteListingError: getattr(error, "remedy", ""),
         BucketNotFoundError: getattr(error, "cure", ""),
         ArchiveUnfitError: FINDINGS[-1].cure,
         BucketUnfitError: FINDINGS[-1].cure,

@@ -279,8 +279,8 @@ class Places:
         known_before = self._marks.latest
         try:
             listing = await self._listings.take(deadline, after=after)
-        except IncompleteListingError:
-            raise BackendUnavailableError("The entries could not be counted in time. Nothing was written.") from None
+        except IncompleteListingError as error:
+            raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
         if not after:
             taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
             self._take_over(taken, listing.last, known_before)

@@ -33,6 +33,9 @@ _IN_TOUCH_FOR: Final = 3.0
 # one when they have not heard of it for 4 s at least.
 _MADE_FOR: Final = 2.0
 # The same, for one that has made a consumer.
+_CROWDED_FOR: Final = 2.0
+# Seconds for which a place among the consumers is waited for. Listings leave theirs within
+# milliseconds; views, and what was left behind, stay.
 _FORGOTTEN_AFTER: Final = 10_000_000_000
 # Nanoseconds after which the server removes a consumer that nobody could delete.
 
@@ -99,9 +102,10 @@ class Listings:
             after: Only what changed after this sequence.
 
         Raises:
-            IncompleteListingError: not to be had in time.
+            IncompleteListingError: not to be had in time; or there is no place for its consumer.
             AccessDeniedError: the credentials may not list the prefix.
         """
+        crowded = Deadline(deadline.at_most(_CROWDED_FOR))
         while True:
             try:
                 return await self._take_once(deadline, after)
@@ -109,6 +113,9 @@ class Listings:
                 raise AccessDeniedError(
                     f"list {self.filter}: publish to CONSUMER.CREATE, MSG.NEXT and DELETE"
                 ) from None
+            except IncompleteListingError:
+                if crowded.has_passed:
+                    raise
             except (Interrupted, NotAnswered, NotDelivered, BackendError):
                 if self._wire.is_closed:
                     raise

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from jsmemory.backends.jetstream.messages import StoredMessage
-from jsmemory.errors import BackendError, BackendUnavailableError
+from jsmemory.errors import BackendError, BackendUnavailableError, IncompleteListingError
 
 WRONG_LAST_SEQUENCE: Final = 10071
 WRONG_LAST_SEQUENCE_IN_FLIGHT: Final = 10164
@@ -17,6 +17,7 @@ CONFLICTS: Final = frozenset({WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_IN_FLIGHT
 MESSAGE_NOT_FOUND: Final = 10037
 STREAM_NOT_FOUND: Final = 10059
 CONSUMER_NOT_FOUND: Final = 10014
+TOO_MANY_CONSUMERS: Final = 10026
 
 _LAST_SEQUENCE: Final = re.compile(r"wrong last sequence: (\d+)")
 
@@ -63,6 +64,10 @@ _UNREADABLE: Final = Answer(error=ApiError(code=503, description="unreadable"))
 _REFUSALS: Final = {
     10023: ("The server has no resources left for JetStream.", "Ask its operator to raise the limits."),
     10025: ("The server's JetStream storage is unavailable.", "Ask its operator to look at its disk."),
+    TOO_MANY_CONSUMERS: (
+        "The bucket lets in no more consumers: each live view keeps one, and to list or count entries takes one.",
+        "Close live views, or ask its operator to raise max_consumers.",
+    ),
     10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
     10054: ("The bucket refuses a value of this size.", "Ask its operator to raise its maximum value size."),
     10077: (
@@ -94,4 +99,6 @@ def refusal(error: ApiError, *, of_a_write: bool = False) -> BackendError:
         error.err_code,
         (f"The server refused the request with code {error.err_code or error.code}.", "Ask its operator to look."),
     )
+    if error.err_code == TOO_MANY_CONSUMERS:
+        return IncompleteListingError(problem, remedy)
     return BackendUnavailableError(f"{problem} Nothing was written." if of_a_write else problem, remedy)
