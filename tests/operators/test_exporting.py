@@ -4,8 +4,11 @@ import gzip
 import hashlib
 import io
 import json
+import signal
 import stat
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -28,7 +31,7 @@ from jsmemory import (
 )
 from jsmemory.backed_store import BackedStore
 from jsmemory.layers.wrapping import WrappingStore
-from jsmemory.moving.archive.packing import Packing, check
+from jsmemory.moving.archive.packing import Packing, check, staged
 from jsmemory.testing import Fault, FaultyBackend, corpora, scripted
 
 
@@ -177,6 +180,44 @@ async def test_an_interrupted_export_leaves_no_archive(tmp_path: Path) -> None:
         await export_archive(store, tmp_path / "a.tar.gz", on_progress=lambda done, _: done > 20 and scope.cancel())
     assert scope.cancelled_caught
     assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from jsmemory.moving.archive.packing import staged
+
+with staged(Path(sys.argv[1]), overwrite=False) as file:
+    file.write(b"notes")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def test_what_a_killed_export_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A file full of notes that nobody knows of stays for ever; and one that is being written is somebody's backup."""
+    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "killed.tar.gz"], timeout=60)
+    (left,) = tmp_path.iterdir()
+    assert (killed.returncode, left.read_bytes()) == (-signal.SIGKILL, b"notes")
+    (tmp_path / ".archive").touch()
+    with staged(tmp_path / "slow.tar.gz", overwrite=True) as file:
+        assert not left.exists()
+        file.write(b"slow")
+        await export_archive(InProcessStore(), tmp_path / "a.tar.gz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".archive", "a.tar.gz", "slow.tar.gz"]
+    assert (tmp_path / "slow.tar.gz").read_bytes() == b"slow"
+
+
+def test_exports_that_begin_at_the_same_moment_do_not_remove_each_other(tmp_path: Path) -> None:
+    """Every night at three all of a fleet's backups begin in one folder."""
+
+    def stage(number: int) -> None:
+        with staged(tmp_path / f"{number}.tar.gz", overwrite=True) as file:
+            file.write(b"notes")
+
+    with ThreadPoolExecutor(8) as at_once:
+        list(at_once.map(stage, range(200)))
+    assert len(list(tmp_path.iterdir())) == 200
 
 
 async def test_what_cannot_be_in_it_is_told(tmp_path: Path) -> None:

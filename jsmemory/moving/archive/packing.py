@@ -1,5 +1,6 @@
 """Writing an archive: whole under its name, or not at all."""
 
+import fcntl
 import gzip
 import hashlib
 import io
@@ -23,6 +24,9 @@ from jsmemory.errors import (
 )
 from jsmemory.moving.archive.format import FORMAT, MANIFEST, VERSION, Listed, Manifest
 from jsmemory.moving.archive.unpacking import verify
+
+_STAGED: Final = ".jsmemory-export-"
+# How the name of an archive begins that is not whole yet.
 
 _LEVEL: Final = 6
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -73,6 +77,8 @@ def staged(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """
     A file beside `place`, which gets its name when the block ends well, and is removed otherwise.
 
+    Where a process is killed meanwhile it stays, and whoever stages there next removes it.
+
     Args:
         place: Where the archive is to be.
         overwrite: Whether it takes the place of a file that is there.
@@ -84,18 +90,21 @@ def staged(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """
     if is_too_long(place):
         raise InvalidOptionsError("archive", "is longer than a path may be, or a name in it", "Name another one.")
-    beside = place.with_name(f".archive.{secrets.token_hex(6)}")
+    beside: Path | None = None
     refusal: JsMemoryError | None = None
     try:
         if not place.parent.is_dir() or place.is_dir():
             raise InvalidOptionsError("archive", "names no place for a file", "Name one in a folder that is there.")
         if place.exists() and not overwrite:
             raise _taken()
-        with os.fdopen(os.open(beside, _FLAGS, _MODE), "w+b") as file:
+        _sweep(place.parent)
+        beside, descriptor = _begin(place.parent)
+        with os.fdopen(descriptor, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _name(beside, place, overwrite=overwrite)
+            # Still under its lock, so that nobody takes it for left behind.
+            _name(beside, place, overwrite=overwrite)
     except FileExistsError:
         refusal = _taken()
     except PermissionError:
@@ -103,8 +112,9 @@ def staged(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     except OSError:
         refusal = BackendUnavailableError("The archive could not be written.", "Make room, or name another folder.")
     finally:
-        with suppress(OSError):
-            beside.unlink()
+        if beside is not None:
+            with suppress(OSError):
+                beside.unlink()
     if refusal is not None:
         raise refusal
 
@@ -123,6 +133,32 @@ def check(file: BinaryIO, written: Manifest) -> None:
         is_whole = False
     if not is_whole:
         raise BackendUnavailableError("The archive does not hold what was written.", "Check the disk, then try again.")
+
+
+def _begin(folder: Path) -> tuple[Path, int]:
+    """A new file, locked for as long as it is open: by that others see that somebody is at work."""
+    while True:
+        beside = folder / f"{_STAGED}{secrets.token_hex(6)}"
+        file = os.open(beside, _FLAGS, _MODE)
+        # Where nothing can be locked, nobody else can lock it either, and removes it.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file).st_nlink:
+            return beside, file
+        os.close(file)  # somebody was quicker with the lock, and took it for left behind
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what exports that were killed have left: a lock ends with its holder."""
+    with suppress(OSError):
+        for left in [each for each in folder.iterdir() if each.name.startswith(_STAGED)]:
+            with suppress(OSError):
+                file = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.unlink()
+                finally:
+                    os.close(file)
 
 
 def _name(beside: Path, place: Path, *, overwrite: bool) -> None:
