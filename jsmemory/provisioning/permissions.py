@@ -34,8 +34,9 @@ _PREFIX: Final = re.compile(r"[A-Za-z0-9_=-]{0,200}")
 MEMORY_LIMITS: Final = {"max_mem": "1MB", "max_file": "512MB", "max_streams": 2, "max_consumers": 100}
 """
 Of the account of one memory: its bucket, and the stream of a journal. A full store has some
-75 MB, and three replicas of that count three times. Servers set the space aside, so it is not
-much more. A listing takes a consumer, and a process with a live view keeps one.
+75 MB, and three replicas of that count three times. A cluster sets nothing aside for it; a server
+alone does, and does not start where the accounts' limits are more than its own, so it is not much
+more. A listing takes a consumer, and a process with a live view keeps one.
 """
 
 
