@@ -7,7 +7,7 @@ import pytest
 from nats.aio.client import Client
 
 from jsmemory.backend import Record
-from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding
+from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding, listing
 from jsmemory.backends.jetstream.wire import Wire
 from jsmemory.errors import (
     BackendUnavailableError,
@@ -411,3 +411,32 @@ async def test_a_lost_create_that_lands_in_a_bucket_made_anew_is_not_refused(
     with pytest.raises(OutcomeUnknownError):
         await store.create("k", "d", "mine", scope=None)
     assert (await store.read("k", scope=None)).content == "mine"
+
+
+async def test_a_create_whose_bucket_was_made_anew_while_it_was_counted_was_stored(
+    cluster_nc: Client, replicated_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Told of what is in the new bucket, an agent would take its own note for another's, or for never stored.
+
+    Found by ``jsmemory torture --servers 5 --seed 5006``.
+    """
+    name, lossy = replicated_bucket, LossyConnection(cluster_nc)
+    monkeypatch.setattr(listing, "_IN_TOUCH_FOR", 1.5)
+    await plant(cluster_nc, name, {f"p.k{number}": b"x" for number in range(1, MAX_ENTRIES)})
+    store = await JetStreamStore.bind(lossy, name, "p")
+
+    async def be_overtaken() -> None:
+        await plant(cluster_nc, name, {"p.last": b"x"})
+        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=make_it_anew)
+
+    async def make_it_anew() -> None:
+        await cluster_nc.request(f"$JS.API.STREAM.DELETE.KV_{name}", b"")
+        await make_bucket(cluster_nc, name, replicas=3)
+        await plant(cluster_nc, name, {"p.late": b"theirs"})
+        # Until whoever leads has to prove it once more.
+        await asyncio.sleep(1.6)
+
+    lossy.lose("request", f"$KV.{name}.p.late", then=be_overtaken)
+    await store.create("late", "d", "c", scope=None)
+    assert (await store.read("late", scope=None)).content == "theirs"

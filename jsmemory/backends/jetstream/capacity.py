@@ -169,13 +169,13 @@ class Places:
         """Whether what was stored at `sequence` stays; what must not is gone when this returns."""
         failure: BackendError | None = None
         try:
-            async with self._one_at_a_time:
-                listing = await self._count(deadline)
-            if not self._gives_way(sequence, listing, len(self._taken) - capacity):
-                return True
-        except BackendError as error:
-            failure = error
-        try:
+            try:
+                async with self._one_at_a_time:
+                    listing = await self._count(deadline)
+                if not self._gives_way(sequence, listing, len(self._taken) - capacity):
+                    return True
+            except BackendError as error:
+                failure = error
             is_gone = await self._take_back(name, sequence, deadline)
         except MadeAnew:
             # It was stored, and went with its bucket: to begin again would say that it never was.

@@ -73,6 +73,10 @@ class Operator:
         """The name of the member that leads the stream."""
         return str((await self.describe()).get("cluster", {}).get("leader") or "n1")
 
+    async def last_sequence(self) -> int:
+        """Of the last message that the leader of the stream holds."""
+        return int((await self.describe())["state"]["last_seq"])
+
     async def followers(self) -> list[str]:
         """The names of the members that hold the stream and do not lead it."""
         return [str(each["name"]) for each in (await self.describe()).get("cluster", {}).get("replicas") or ()]

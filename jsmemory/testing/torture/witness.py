@@ -1,6 +1,7 @@
 """Who reads the stream's own history while it happens: what was stored, in which order, whoever asked for it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -9,6 +10,8 @@ from jsmemory.testing.torture.bucket_operator import Operator
 from jsmemory.testing.torture.recording import Recorder
 
 _LOOKS_EVERY_S: Final = 0.5
+_AGAIN_S: Final = 0.1
+_CATCHES_UP_S: Final = 30.0
 
 
 class Witness:
@@ -47,15 +50,26 @@ class Witness:
             self._last = 0
 
     async def catch_up(self) -> None:
-        """Read what is there now and was not read yet."""
+        """Read all that the leader has by now; any replica answers, and one that lags shows less."""
         async with self._one_looks:
-            while found := await self._operator.history_after(self._last, self._era):
-                for stored in found:
-                    self.has_seen_all &= stored.sequence == self._last + 1
-                    self._last = stored.sequence
-                    self._recorder.write(stored)
+            goal = await self._operator.last_sequence()
+            end = time.monotonic() + _CATCHES_UP_S
+            while self._last < goal and time.monotonic() < end:
+                if not await self._read_on():
+                    await asyncio.sleep(_AGAIN_S)
+            self.has_seen_all &= self._last >= goal
+
+    async def _read_on(self) -> bool:
+        found = await self._operator.history_after(self._last, self._era)
+        for stored in found:
+            self.has_seen_all &= stored.sequence == self._last + 1
+            self._last = stored.sequence
+            self._recorder.write(stored)
+        return bool(found)
 
     async def _look_again_and_again(self) -> None:
         while True:
             await asyncio.sleep(_LOOKS_EVERY_S)
-            await self.catch_up()
+            async with self._one_looks:
+                while await self._read_on():
+                    pass
