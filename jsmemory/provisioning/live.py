@@ -7,6 +7,7 @@ import msgspec
 from jsmemory.backends.jetstream import translate
 from jsmemory.backends.jetstream.asking import ask
 from jsmemory.backends.jetstream.deadline import Deadline
+from jsmemory.backends.jetstream.options import ELECTION_TIMEOUT
 from jsmemory.backends.jetstream.recipe import BucketRecipe
 from jsmemory.backends.jetstream.wire import Connection, Denied, Wire
 from jsmemory.errors import (
@@ -22,7 +23,6 @@ from jsmemory.provisioning.command_line import make_line
 from jsmemory.provisioning.comparing import Comparison, compare
 from jsmemory.provisioning.configuration import Recipe, configuration_of
 
-_PATIENCE: Final = 5.0
 _MAKING: Final = 30.0
 # Seconds. A replicated stream is answered for when its leader is elected: 4 to 9 s after the
 # first election that fails.
@@ -55,7 +55,7 @@ async def compare_recipe(nc: Connection, recipe: Recipe, *, api_prefix: str | No
         BucketNotFoundError: there is no such bucket; with the command that makes it.
         StreamNotFoundError: there is no such stream; likewise.
         AccessDeniedError: the credentials may not ask for the stream's configuration.
-        BackendUnavailableError: no answer in 5 seconds.
+        BackendUnavailableError: no answer in 20 seconds, in which a leader is elected.
     """
     found = await _find(_wire(nc, api_prefix), recipe)
     if found is None:
@@ -115,7 +115,7 @@ async def _make(wire: Wire, recipe: Recipe, deadline: Deadline) -> bytes:
 
 
 async def _find(wire: Wire, recipe: Recipe) -> dict[str, Any] | None:
-    raw = await Asking(wire, recipe.stream).describe(Deadline(_PATIENCE))
+    raw = await Asking(wire, recipe.stream).describe(Deadline(ELECTION_TIMEOUT))
     try:
         return msgspec.json.decode(raw, type=_Live).config
     except msgspec.DecodeError:
