@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from jsmemory import WorkerPermissions
+from jsmemory import JetStreamJournal, JetStreamStore, WorkerPermissions
 from jsmemory.errors import BackendUnavailableError
+from jsmemory.journal import records
 from jsmemory.provisioning.permissions import MEMORY_LIMITS
 from jsmemory.testing.servers import ServerSettings, local_cluster, local_server, make_bucket, plain_client
+from jsmemory.testing.streams import make_stream
 
 PAGE = (Path(__file__).parents[2] / "ops" / "README.md").read_text()
 ROOM = 1024**3
@@ -44,6 +46,26 @@ async def test_a_cluster_sets_nothing_aside() -> None:
         with urllib.request.urlopen(f"{cluster.nodes[0].monitor_url}/jsz") as answer:
             page = json.load(answer)
         assert (page["streams"], page["reserved_storage"]) == (7, 0)
+
+
+async def test_who_fills_an_account_is_told_which_limit_to_raise() -> None:
+    """The bucket has no limit of its own: to raise that would be no help, and a code of the server is none either."""
+    account = "MEMORY: { jetstream: { max_file: 250KB }, users: [ { user: operator, password: secret } ] }"
+    with local_server(settings=ServerSettings(extra=f"accounts {{ {account} }}")) as server:
+        async with plain_client(server.url, user="operator", password="secret") as nc:
+            await make_bucket(nc, "team")
+            await make_stream(nc, "runs")
+            store, journal = await JetStreamStore.bind(nc, "team", "p"), await JetStreamJournal.bind(nc, "runs")
+            for number in range(4):
+                await store.create(f"k{number}", "d", "x" * 60_000, scope=None)
+            with pytest.raises(
+                BackendUnavailableError, match=r"account .*Nothing was written\. .*max_file of the account"
+            ):
+                await store.create("k4", "d", "x" * 60_000, scope=None)
+            with pytest.raises(
+                BackendUnavailableError, match=r"account .*Nothing was written\. .*max_file of the account"
+            ):
+                await journal.begin("night", records.host("message", "x" * 60_000))
 
 
 def test_the_page_says_which_holds_where() -> None:

@@ -87,6 +87,10 @@ class Walk:
             commands = commands.replace(example, own)
         return self.shell(commands, fails=fails)
 
+    def section(self, title: str) -> str:
+        """The commands of a section, to be run in a situation that the page is not for."""
+        return "\n".join(self._commands[title])
+
     def shell(self, commands: str, *, fails: bool = False) -> str:
         """Run commands where the reader is."""
         strict = ["-e"] if not fails else []

@@ -223,7 +223,7 @@ async def test_a_server_of_another_name_takes_the_place_of_one_that_never_comes_
 
 async def test_a_full_bucket_gets_room_and_nothing_was_dropped(server: NatsServer, reader: Any) -> None:
     """Making room in a hurry is how notes are lost."""
-    page = reader.opens("full-bucket")
+    page = reader.opens("full-bucket", leaves=("The account",))
     async with plain_client(server.url, **OPERATOR) as nc:
         await make_bucket(nc, "team", max_bytes=200_000)
         store = await JetStreamStore.bind(nc, "team", prefix="alice")
@@ -233,7 +233,7 @@ async def test_a_full_bucket_gets_room_and_nothing_was_dropped(server: NatsServe
             await store.create("k4", "d", "x" * 60_000, scope=None)
         assert "full" in page.run("A full bucket", fails=True)
         assert len(await store.list()) == 3
-        page.run("The bucket, or the account")
+        page.run("The bucket")
         await store.create("k4", "d", "x" * 60_000, scope=None)
         for number in range(1020):
             await store.create(f"n{number}", "d", "x", scope=None)
@@ -337,6 +337,29 @@ def encrypted(newcomer: Any) -> Iterator[Encrypted]:
         yield encrypted
     finally:
         encrypted.end()
+
+
+async def fill(store: JetStreamStore) -> None:
+    """Write more than a megabyte."""
+    for number in range(40):
+        await store.create(f"k{number}", "d", "x" * 60_000, scope=None)
+
+
+async def test_a_full_account_gets_room_while_its_worker_is_connected(encrypted: Encrypted, newcomer: Any) -> None:
+    """More bytes for the bucket are no help there, and to try them costs the night."""
+    page = newcomer.opens("full-bucket", leaves=("A full bucket", "The bucket", "The notes of one agent"))
+    newcomer.runs("sed -i 's/max_file: 512MB/max_file: 1MB/' nats-cluster/conf/workers/alice.conf")
+    page.shell(page.section("The account").partition("\n")[2].rpartition("\n")[0])
+    async with encrypted.connects_worker("alice") as worker:
+        store = await JetStreamStore.bind(worker, "team", prefix="alice")
+        client = worker.client.client_id
+        with pytest.raises(BackendError, match=r"account .*max_file"):
+            await fill(store)
+        seen = page.shell("jsmemory --context MEMORY_team_alice --bucket team doctor", fails=True)
+        assert "The account is full" in seen
+        page.run("The account")
+        await store.create("room", "d", "x" * 60_000, scope=None)
+        assert worker.client.client_id == client
 
 
 OPERATORS = "The operator's password, and that of the system account"

@@ -90,10 +90,10 @@ def test_a_memory_is_in_each_file_of_its_workers_and_is_the_same_in_all(workers:
     put(workers, "reader", isolated("alice", read_only=True))
     prepare(workers)
     put(workers, "alice", isolated("alice"), **{"512MB": "1GB"})
-    with pytest.raises(InvalidOptionsError, match=r"account MEMORY_team_alice .*the same limits and the same journal"):
+    with pytest.raises(InvalidOptionsError, match=r"account MEMORY_team_alice .*the same in both, with its limits"):
         prepare(workers)
     put(workers, "alice", isolated("alice", journal="runs"))
-    with pytest.raises(InvalidOptionsError, match="the same journal"):
+    with pytest.raises(InvalidOptionsError, match="its journal"):
         prepare(workers)
 
 

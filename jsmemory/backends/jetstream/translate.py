@@ -62,6 +62,7 @@ _ANSWER: Final = msgspec.json.Decoder(Answer)
 _UNREADABLE: Final = Answer(error=ApiError(code=503, description="unreadable"))
 
 _REFUSALS: Final = {
+    10002: ("The account has taken up all of its storage.", "Ask its operator to raise max_file of the account."),
     10023: ("The server has no resources left for JetStream.", "Ask its operator to raise the limits."),
     10025: ("The server's JetStream storage is unavailable.", "Ask its operator to look at its disk."),
     TOO_MANY_CONSUMERS: (

@@ -55,8 +55,8 @@ def refuse_shared_accounts(files: Mapping[str, str], configuration: str) -> None
                 raise InvalidOptionsError(
                     "folder",
                     f"has two worker's files, {other} and {file}, that each define the account {account} differently",
-                    "Of two workers print one anew with --worker NAME; where it is the account of a memory, "
-                    "give both files the same limits and the same journal.",
+                    "Of two workers print one anew with --worker NAME; the account of a memory has to be the same "
+                    "in both, with its limits, its password and its journal.",
                 )
 
 
