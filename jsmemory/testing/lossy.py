@@ -75,7 +75,7 @@ class LossyConnection:
 
     async def deliver(self, late: Lost) -> Msg:
         """Send a lost request after all, as a network would that held it back."""
-        return await self._client.request(late.subject, late.payload, timeout=5, headers=late.headers)
+        return await self._client.request(late.subject, late.payload, timeout=30, headers=late.headers)
 
     @property
     def is_closed(self) -> bool:

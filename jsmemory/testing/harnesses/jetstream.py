@@ -23,7 +23,7 @@ from jsmemory.store import Store
 from jsmemory.testing.harness import BackendHarness
 from jsmemory.testing.servers import make_bucket, plain_client
 
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 30.0
 # Seconds for what the harness itself asks of a server.
 
 
