@@ -11,6 +11,7 @@ import msgspec
 
 import jsmemory
 from jsmemory import Configuration, InvalidOptionsError, Store, UnknownBackendError, open_store
+from jsmemory.cli.blaming import blamed, blaming
 from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.options import Choice
 
@@ -38,11 +39,13 @@ class Chosen:
         configuration: For `open_store`.
         base_dir: What a relative directory in it counts from.
         file: Where the configuration was read from, if it was.
+        name: What the store was named by, if one word was to say it all.
     """
 
     configuration: Configuration
     base_dir: Path
     file: Path | None = None
+    name: str = ""
 
     @property
     def is_jetstream(self) -> bool:
@@ -124,17 +127,23 @@ def check(chosen: Chosen, choice: Choice) -> None:
     try:
         chosen.configuration.check(choice.who)
     except InvalidOptionsError as error:
-        field = error.option.removeprefix("options.")
-        backend = chosen.configuration.backend or FILE
-        if getattr(choice, field, None) is None:
-            raise SetupRefused(f"{_of(chosen.file)}{error}", error.code) from None
-        if error.problem == _UNKNOWN:
-            words = f"The backend {backend} takes no --{field}. Leave out one of the two."
-        else:
-            words = f"--{field} {error.problem}. {error.remedy}"
-        raise SetupRefused(words, error.code) from None
+        raise _refusal_of(error, chosen, choice) from None
     except UnknownBackendError as error:
         raise SetupRefused(f"{_of(None if choice.backend else chosen.file)}{error}", error.code) from None
+
+
+def _refusal_of(error: InvalidOptionsError, chosen: Chosen, choice: Choice) -> SetupRefused:
+    """The same refusal, blamed on what says the option: the flag, the variable, the file or the name."""
+    called = blamed(error.option, choice)
+    if called and error.problem == _UNKNOWN:
+        words = f"The backend {chosen.configuration.backend or FILE} takes no {called}. Leave out one of the two."
+    elif called:
+        words = blaming(called, error)
+    elif error.option == "options.directory" and not (chosen.file or chosen.name):
+        words = f"The directory {DEFAULT_DIRECTORY} {error.problem}. Name another one: --directory DIR."
+    else:
+        words = f"{_of(chosen.file or chosen.name)}{error}"
+    return SetupRefused(words, error.code)
 
 
 @asynccontextmanager
@@ -168,9 +177,16 @@ async def opened_store(chosen: Chosen, choice: Choice) -> AsyncIterator[Store]:
         async with jsmemory.connect(
             choice.context, choice.server, name="jsmemory command line", first_connect_timeout=CONNECT_S
         ) as nats:
-            yield await open_store(chosen.configuration, nats=nats, **where)
+            yield await _opened(chosen, choice, nats=nats, **where)
     else:
-        yield await open_store(chosen.configuration, **where)
+        yield await _opened(chosen, choice, **where)
+
+
+async def _opened(chosen: Chosen, choice: Choice, **where: Any) -> Store:
+    try:
+        return await open_store(chosen.configuration, **where)
+    except InvalidOptionsError as error:
+        raise _refusal_of(error, chosen, choice) from None
 
 
 def _implied(choice: Choice) -> str | None:
@@ -201,5 +217,5 @@ def _configured(choice: Choice) -> tuple[Configuration, Path | None]:
         raise SetupRefused(f"{_of(path)}{error}", error.code) from None
 
 
-def _of(file: Path | None) -> str:
-    return "" if file is None else f"In {file}: "
+def _of(source: Path | str | None) -> str:
+    return f"In {source}: " if source else ""

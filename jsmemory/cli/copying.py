@@ -6,9 +6,10 @@ from typing import Annotated, Final
 
 import typer
 
-from jsmemory import InProcessStore, MovingReport, ReadOnlyStoreError, Store, copy_entries
+from jsmemory import InProcessStore, InvalidOptionsError, MovingReport, ReadOnlyStoreError, Store, copy_entries
+from jsmemory.cli.blaming import blamed, blaming
 from jsmemory.cli.choosing import Chosen, opened_store
-from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.exits import UsageRefused, in_words_of_the_command_line
 from jsmemory.cli.moves import ENTRIES_LEFT, move, tell
 from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.places import HELP, absent_directory, guarded, place_of
@@ -68,7 +69,7 @@ def copy(
     async def work(on_progress: Progressed) -> MovingReport:
         async with AsyncExitStack() as stack:
             reading = await stack.enter_async_context(opened_store(origin, choice))
-            writing = await _destination(stack, target, theirs, dry_run)
+            writing = await _destination(stack, target, theirs, is_elsewhere=theirs is not choice, dry_run=dry_run)
             return await copy_entries(
                 reading, writing, overwrite=overwrite, dry_run=dry_run, at_once=at_once, on_progress=on_progress
             )
@@ -76,8 +77,17 @@ def copy(
     tell(choice, move("Copying", ENTRIES_LEFT, work))
 
 
-async def _destination(stack: AsyncExitStack, chosen: Chosen, choice: Choice, dry_run: bool) -> Store:
+async def _destination(
+    stack: AsyncExitStack, chosen: Chosen, choice: Choice, *, is_elsewhere: bool, dry_run: bool
+) -> Store:
     if dry_run and absent_directory(chosen, choice) is not None:
         # To look is not to make a directory.
         return InProcessStore()
-    return await stack.enter_async_context(opened_store(chosen, choice))
+    try:
+        return await stack.enter_async_context(opened_store(chosen, choice))
+    except InvalidOptionsError as error:
+        called = blamed(error.option, choice) or ""
+        if not is_elsewhere or not called.startswith("--"):
+            raise
+        words = blaming(called.replace("--", "--dst-"), error)
+        raise in_words_of_the_command_line(error, words) from None

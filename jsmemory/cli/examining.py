@@ -10,9 +10,10 @@ from rich.text import Text
 import jsmemory
 from jsmemory import Report, Verdict
 from jsmemory.cli import screen
-from jsmemory.cli.choosing import CONNECT_S, FILE, choose
+from jsmemory.cli.blaming import IDENTITY_VARIABLE
+from jsmemory.cli.choosing import CONNECT_S, FILE, check, choose
 from jsmemory.cli.exits import ExitCode, UsageRefused
-from jsmemory.cli.options import IDENTITY_VARIABLE, Choice
+from jsmemory.cli.options import Choice
 from jsmemory.cli.waiting import wait_for
 
 EXAMPLES: Final = (
@@ -104,6 +105,9 @@ async def _all(
 
 async def _examine(choice: Choice, monitors: list[str], *, thorough: bool, write_probe: bool) -> Report:
     chosen = choose(choice)
+    if chosen.configuration.enabled:
+        # Memory that is turned off can be looked at all the same.
+        check(chosen, choice)
     options = chosen.configuration.options
     how: dict[str, Any] = {
         "thorough": thorough,

@@ -5,9 +5,9 @@ from typing import Annotated, Final
 
 import typer
 
-from jsmemory import FileStore, InProcessStore, MovingReport, Store, copy_entries, export_archive
+from jsmemory import FileStore, InProcessStore, InvalidOptionsError, MovingReport, Store, copy_entries, export_archive
 from jsmemory.cli.choosing import chosen_store
-from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.moves import ENTRIES_LEFT, NOTHING_LEFT, move, tell
 from jsmemory.cli.options import Choice
 from jsmemory.cli.progressing import Progressed
@@ -39,11 +39,14 @@ def export(
 
     async def work(on_progress: Progressed) -> MovingReport:
         async with chosen_store(choice) as store:
-            if is_archive and not dry_run:
-                return await export_archive(store, target, overwrite=overwrite, on_progress=on_progress)
             destination: Store = InProcessStore()
-            if not is_archive and (target.exists() or not dry_run):
-                destination = await FileStore.open(target)
+            try:
+                if is_archive and not dry_run:
+                    return await export_archive(store, target, overwrite=overwrite, on_progress=on_progress)
+                if not is_archive and (target.exists() or not dry_run):
+                    destination = await FileStore.open(target)
+            except InvalidOptionsError as error:
+                raise SetupRefused(f"The target {target} {error.problem}. {error.remedy}", error.code) from None
             return await copy_entries(store, destination, overwrite=overwrite, dry_run=dry_run, on_progress=on_progress)
 
     tell(choice, move("Exporting", NOTHING_LEFT if is_archive else ENTRIES_LEFT, work))

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 import typer
 
 import jsmemory
-from jsmemory import BackendUnavailableError, FileJournal, Journal, StreamNotFoundError
+from jsmemory import BackendUnavailableError, FileJournal, InvalidOptionsError, Journal, StreamNotFoundError
 from jsmemory.cli.choosing import CONNECT_S
-from jsmemory.cli.exits import SetupRefused, in_words_of_the_command_line
+from jsmemory.cli.exits import Refused, SetupRefused, in_words_of_the_command_line
 from jsmemory.cli.options import Choice
 
 DEFAULT_JOURNAL: Final = "./journal"
@@ -37,12 +37,16 @@ async def chosen_journal(choice: Choice, journal: str, *, is_made: bool = True) 
         SetupRefused: there is no such directory, and none is made.
         StreamNotFoundError: there is no such stream; with the command that makes it.
         StreamUnfitError: it would lose or refuse records.
-        InvalidOptionsError: it can be neither.
+        Refused: it can be neither.
     """
     if os.sep in journal or journal in (os.curdir, os.pardir):
         if not is_made and not _is_folder(journal):
             raise SetupRefused(f"There is no journal in {journal}. Name the one that runs were recorded in: --journal.")
-        yield await FileJournal.open(journal)
+        try:
+            records: Journal = await FileJournal.open(journal)
+        except InvalidOptionsError as error:
+            raise _refusal_of(error) from None
+        yield records
         return
     # Named here and not above: who keeps files has no need of NATS, nor the time to load it.
     async with AsyncExitStack() as stack:
@@ -58,7 +62,13 @@ async def chosen_journal(choice: Choice, journal: str, *, is_made: bool = True) 
                 raise
             words = f"{error} Or, if the folder is meant: --journal .{os.sep}{journal}"
             raise in_words_of_the_command_line(error, words) from None
+        except InvalidOptionsError as error:
+            raise (_refusal_of(error) if error.option == "stream" else error) from None
         yield records
+
+
+def _refusal_of(error: InvalidOptionsError) -> Refused:
+    return in_words_of_the_command_line(error, f"--journal {error.problem}. {error.remedy}")
 
 
 def _is_folder(journal: str) -> bool:

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from jsmemory import JsMemoryError
+from jsmemory.cli.blaming import IDENTITY_VARIABLE, in_typed_words
 from jsmemory.cli.exits import UsageRefused
 
 DEFAULT_IDENTITY: Final = "default"
-IDENTITY_VARIABLE: Final = "JSMEMORY_IDENTITY"
 _PANEL: Final = "Which store"
 
 
@@ -164,7 +165,12 @@ def with_choice(verb: Callable[..., None]) -> Callable[..., None]:
             chosen = chosen.over(ctx.obj)
         _refuse_others(verb, ctx.info_name or "", chosen)
         ctx.obj = chosen
-        verb(chosen, **given)
+        try:
+            verb(chosen, **given)
+        except JsMemoryError as error:
+            if (refusal := in_typed_words(error, chosen)) is not None:
+                raise refusal from error
+            raise
 
     # A paragraph is one line: what is broken here would be broken so on every terminal.
     command.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in (verb.__doc__ or "").split("\n\n"))

@@ -33,12 +33,12 @@ def place_of(name: str, choice: Choice) -> Chosen:
     """
     kind, _, rest = name.partition(":")
     if kind == FILE and rest:
-        return _chosen(FILE, {"directory": os.fspath(_at_home(rest).absolute()), "prefix": ""})
+        return _chosen(name, FILE, {"directory": os.fspath(_at_home(rest).absolute()), "prefix": ""})
     if kind == JETSTREAM:
         bucket, slash, prefix = rest.partition("/")
         if not bucket or (slash and not prefix):
             raise UsageRefused(f"The name {name} leaves something out. {_USE}")
-        return _chosen(JETSTREAM, {"bucket": bucket, "prefix": prefix})
+        return _chosen(name, JETSTREAM, {"bucket": bucket, "prefix": prefix})
     if not Path(name).is_file():
         raise UsageRefused(f"The name {name} means no store. {_USE}")
     return choose(Choice(config=Path(name), identity=choice.identity))
@@ -66,8 +66,8 @@ def guarded(chosen: Chosen) -> Chosen:
     return replace(chosen, configuration=msgspec.structs.replace(chosen.configuration, **changed))
 
 
-def _chosen(backend: str, options: dict[str, Any]) -> Chosen:
-    return Chosen(Configuration(backend=backend, options=options), Path())
+def _chosen(name: str, backend: str, options: dict[str, Any]) -> Chosen:
+    return Chosen(Configuration(backend=backend, options=options), Path(), name=name)
 
 
 def _at_home(path: str) -> Path:

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from jsmemory import Entry, EntryNotFoundError, Scope, Store
+from jsmemory import Entry, EntryExistsError, EntryNotFoundError, Scope, StaleEntryError, Store
 from jsmemory.cli import screen
 from jsmemory.cli.choosing import choose, opened_store
 from jsmemory.cli.contents import content_of, refuse_unread_input
-from jsmemory.cli.exits import UsageRefused
+from jsmemory.cli.exits import UsageRefused, in_words_of_the_command_line
 from jsmemory.cli.options import Choice
 from jsmemory.cli.waiting import wait_for
 
@@ -20,6 +20,7 @@ EXAMPLES: Final = (
 )
 
 _IN_PROCESS: Final = "in_process"
+_FASTER: Final = "Another process was faster, and nothing was written. Run the same command again, or leave it at that."
 
 
 def write_entry(
@@ -58,7 +59,13 @@ def write_entry(
             raise UsageRefused("An overwrite replaces the content too. Say by what: --content FILE, or --content -.")
         refuse_unread_input()
     text = "" if content is None else content_of(content)
-    replaced = wait_for(_write(choice, key, description, text, overwrite=overwrite))
+    try:
+        replaced = wait_for(_write(choice, key, description, text, overwrite=overwrite))
+    except EntryExistsError as error:
+        words = f"An entry {key} exists already. Replace it: --overwrite. Or choose another key."
+        raise in_words_of_the_command_line(error, _FASTER if overwrite else words) from None
+    except StaleEntryError as error:
+        raise in_words_of_the_command_line(error, _FASTER) from None
     if choice.as_json:
         screen.put_json({"key": key, "outcome": "created" if replaced is None else "replaced", "replaced": replaced})
     elif replaced is None:
