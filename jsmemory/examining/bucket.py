@@ -188,7 +188,7 @@ class _Examination:
             "configuration",
             Verdict.ADVICE,
             "may_not_examine",
-            "These credentials may not see how the bucket is set up, so that this was not looked at.",
+            "These credentials may not see how the bucket is set up, or it is called otherwise: not looked at.",
             "run the check with its operator's credentials; a store is opened with preflight off: --no-preflight",
         )
 

@@ -19,7 +19,7 @@ from jsmemory.examining.kept import Kept
 from jsmemory.examining.monitoring import check_address, monitored
 from jsmemory.examining.questions import Questions, Silence
 from jsmemory.examining.report import Check, Report, Verdict, found, ok
-from jsmemory.examining.rights import rights_in_journal
+from jsmemory.examining.rights import permissions_command, rights_in_journal
 from jsmemory.examining.service import tell_of
 from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, missing_stream_cure
 
@@ -115,9 +115,9 @@ async def _unseen(kept: Kept, described: object, questions: Questions) -> Check:
             "journal",
             Verdict.DENIED,
             "may_not_examine",
-            "These credentials may not see how the stream is set up, and so cannot open the journal.",
+            "These credentials may not see how the stream is set up, or it is called otherwise: they cannot open it.",
             f'grant them publish to "{subject}"; all that a worker needs is printed by: '
-            f"jsmemory permissions --bucket BUCKET --prefix NAME --journal {stream}",
+            f"{permissions_command(questions, journal=stream)}",
         )
     return undescribed(kept, described)
 

@@ -56,8 +56,7 @@ async def rights(bucket: str, prefix: str | None, questions: Questions, *, read_
     """
     tried = [trial async for trial in _trials(bucket, prefix or "", questions, read_only=read_only)]
     notes = f"the notes of {prefix or 'the bucket'}"
-    printed_by = f"jsmemory permissions --bucket {bucket} --prefix {prefix or 'NAME'}"
-    return judge(tried, notes, f"{STREAM_PREFIX}{bucket}", printed_by)
+    return judge(tried, notes, f"{STREAM_PREFIX}{bucket}", permissions_command(questions, bucket, prefix))
 
 
 async def rights_in_journal(stream: str, questions: Questions) -> list[Check]:
@@ -80,8 +79,29 @@ async def rights_in_journal(stream: str, questions: Questions) -> list[Check]:
         Tried("read", api(f"DIRECT.GET.{stream}"), await questions.raw(f"DIRECT.GET.{stream}", asked)),
         Tried("write", f"{root_of(stream)}>", await _write(nothing, questions)),
     ]
-    printed_by = f"jsmemory permissions --bucket BUCKET --prefix NAME --journal {stream}"
-    return judge(tried, "the runs of the journal", stream, printed_by)
+    return judge(tried, "the runs of the journal", stream, permissions_command(questions, journal=stream))
+
+
+def permissions_command(
+    questions: Questions, bucket: str = "BUCKET", prefix: str | None = None, journal: str = ""
+) -> str:
+    """
+    The command that prints all that a worker needs, in the layout of the credentials in use.
+
+    Args:
+        questions: To the server.
+        bucket: Its name, where it is known.
+        prefix: The namespace, likewise.
+        journal: The stream of a journal; ``""`` for none.
+    """
+    # Whoever finds the API elsewhere imports it from the account of an isolated memory. What begins
+    # with $JS is the account's own, or that of a domain.
+    is_isolated = not questions.wire.api_subject("").startswith("$JS.")
+    recorded = f" --journal {journal}" if journal else ""
+    return (
+        f"jsmemory permissions --bucket {bucket} --prefix {prefix or 'NAME'}{' --isolated' if is_isolated else ''}"
+        f"{recorded}"
+    )
 
 
 async def _trials(bucket: str, token: str, questions: Questions, *, read_only: bool) -> AsyncIterator[Tried]:

@@ -169,5 +169,6 @@ class Binding:
             return await ask(self._wire, subject, b"", deadline)
         except Denied:
             raise AccessDeniedError(
-                f"publish to {subject}, or open the store with preflight off (on the command line: --no-preflight)"
+                f"publish to {subject}, if {self._bucket} is what the bucket is called; "
+                "or open the store with preflight off (on the command line: --no-preflight)"
             ) from None

@@ -59,7 +59,7 @@ class Asking:
         try:
             return await ask(self._wire, subject, payload, deadline)
         except Denied:
-            raise AccessDeniedError(f"publish to {subject}") from None
+            raise AccessDeniedError(f"publish to {subject}, if {self._stream} is what the stream is called") from None
 
 
 def gone() -> BackendUnavailableError:
