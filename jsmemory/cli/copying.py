@@ -14,6 +14,7 @@ from jsmemory.cli.moves import ENTRIES_LEFT, move, tell
 from jsmemory.cli.options import Choice, takes
 from jsmemory.cli.places import HELP, absent_directory, guarded, place_of
 from jsmemory.cli.progressing import Progressed
+from jsmemory.cli.sources import AllowEmpty, source_store
 
 EXAMPLES: Final = (
     "jsmemory copy file:memory/default jetstream:team/alice",
@@ -37,6 +38,7 @@ def copy(
         bool, typer.Option("--overwrite", help="Replace other values under the same keys, if nobody changes them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compare only, and tell what would be done.")] = False,
+    allow_empty: AllowEmpty = False,
     at_once: Annotated[int, typer.Option(min=1, max=256, help="How many entries are on their way at once.")] = 32,
     dst_context: Annotated[
         str | None, typer.Option("--dst-context", help="The NATS context of DST; else the same as of SRC.")
@@ -52,10 +54,13 @@ def copy(
     chosen); jetstream:BUCKET is the whole bucket, and with /PREFIX the entries of one agent. A
     configuration is opened for --identity.
 
-    Nothing is overwritten unless told, and nothing is ever deleted: an empty source changes
-    nothing. Stopped at any point, it goes on when it is run again; what is equal is passed
-    over. Each entry that cannot be carried is told with the reason, and keeps none of the
-    others back. It is no snapshot of a store that is written to meanwhile.
+    Nothing is overwritten unless told, and nothing is ever deleted. A source in which nothing
+    is stored is refused with code 1, unless --allow-empty is given. A bucket that is unfit to
+    keep notes, as one with a TTL, is a source with a warning, and no destination.
+
+    Stopped at any point, it goes on when it is run again; what is equal is passed over. Each
+    entry that cannot be carried is told with the reason, and keeps none of the others back. It
+    is no snapshot of a store that is written to meanwhile.
     """
     origin, target = place_of(source, choice), guarded(place_of(destination, choice))
     if absent_directory(origin, choice) is not None:
@@ -68,7 +73,9 @@ def copy(
 
     async def work(on_progress: Progressed) -> MovingReport:
         async with AsyncExitStack() as stack:
-            reading = await stack.enter_async_context(opened_store(origin, choice))
+            reading = await stack.enter_async_context(
+                source_store(origin, choice, f"in {source}", allow_empty=allow_empty)
+            )
             writing = await _destination(stack, target, theirs, is_elsewhere=theirs is not choice, dry_run=dry_run)
             return await copy_entries(
                 reading, writing, overwrite=overwrite, dry_run=dry_run, at_once=at_once, on_progress=on_progress

@@ -6,11 +6,12 @@ from typing import Annotated, Final
 import typer
 
 from jsmemory import FileStore, InProcessStore, InvalidOptionsError, MovingReport, Store, copy_entries, export_archive
-from jsmemory.cli.choosing import chosen_store
+from jsmemory.cli.choosing import choose
 from jsmemory.cli.exits import SetupRefused, UsageRefused
 from jsmemory.cli.moves import ENTRIES_LEFT, NOTHING_LEFT, move, tell
 from jsmemory.cli.options import Choice
 from jsmemory.cli.progressing import Progressed
+from jsmemory.cli.sources import AllowEmpty, source_store
 
 EXAMPLES: Final = ("jsmemory export backup.tar.gz", "jsmemory --bucket team --identity alice export ./notes")
 
@@ -25,6 +26,7 @@ def export(
         bool, typer.Option("--overwrite", help="Replace the archive, or other values in the directory.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compare only, and tell what would be done.")] = False,
+    allow_empty: AllowEmpty = False,
 ) -> None:
     """
     Write every entry to a directory of Markdown files, or to one archive with checksums.
@@ -33,12 +35,19 @@ def export(
     and run again, export adds what is new. The archive holds the same files and a manifest
     with the SHA-256 of each; the same entries come to the same bytes, and it has its name only
     when it is whole and was read back. It is no snapshot of a store that is written to meanwhile.
+
+    Where nothing is stored, nothing is written and the code is 1: a prefix that was mistyped is
+    no backup. With --allow-empty it is. A bucket that is unfit to keep notes, as with a TTL, is
+    exported with a warning.
     """
     is_archive = target.name.endswith(_ARCHIVE)
     _refuse(target, is_archive=is_archive, overwrite=overwrite)
+    chosen = choose(choice)
+    prefix = chosen.configuration.options.get("prefix", choice.who)
+    where = f"under the prefix {prefix}" if prefix else "there"
 
     async def work(on_progress: Progressed) -> MovingReport:
-        async with chosen_store(choice) as store:
+        async with source_store(chosen, choice, where, allow_empty=allow_empty) as store:
             destination: Store = InProcessStore()
             try:
                 if is_archive and not dry_run:

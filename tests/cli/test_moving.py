@@ -91,16 +91,63 @@ def test_an_empty_source_is_told_and_changes_nothing(shell: Any) -> None:
     """Fault 39, as it is typed: the directory is there, and somebody wiped it."""
     plant(shell.folder / "a", 0)
     plant(shell.folder / "b", 2)
-    copied = shell("copy", "file:a", "file:b", "--overwrite")
+    refused = shell("copy", "file:a", "file:b", "--overwrite")
+    assert (refused.code, refused.out) == (1, b"")
+    assert "Nothing is stored in file:a" in refused.err
+    copied = shell("copy", "file:a", "file:b", "--overwrite", "--allow-empty")
     assert (copied.code, copied.out) == (0, b"")
     assert "nothing is ever deleted" in copied.err
     assert len(entries_of(shell.folder / "b")) == 2
 
 
-def test_an_empty_memory_is_an_archive_all_the_same(shell: Any) -> None:
-    """A nightly script that finds no file cannot tell an empty memory from a backup that failed."""
-    plant(shell.folder / "a", 0)
-    exported = shell("--directory", "a", "--prefix", "", "export", "b.tar.gz")
+def test_a_backup_of_nothing_is_none(memory: Any, shell: Any) -> None:
+    """A nightly script with a letter too many in a prefix would replace the last good backup, and report success."""
+    memory("write", "k", "-d", "x", "--prefix", "alice")
+    assert memory("export", "b.tar.gz", "--prefix", "alice").code == 0
+    before = sorted(path.relative_to(shell.folder) for path in shell.folder.rglob("*"))
+    for target in ("b.tar.gz", "notes"):
+        refused = memory("export", target, "--overwrite", "--prefix", "alcie")
+        assert (refused.code, refused.out, refused.err.count("\n")) == (1, b"", 1)
+        assert "under the prefix alcie" in refused.err
+    told = memory("export", "b.tar.gz", "--overwrite", "--prefix", "alcie", "--dry-run", "--json")
+    assert (told.code, told.json["error"]["code"]) == (1, "nothing_stored")
+    assert sorted(path.relative_to(shell.folder) for path in shell.folder.rglob("*")) == before
+    assert memory("import", "b.tar.gz", "--prefix", "alice", "--json").json["counts"] == {"equal": 1}
+
+
+def test_notes_are_saved_from_a_bucket_that_would_lose_them(
+    shell: Any, nats_server: NatsServer, new_bucket: str
+) -> None:
+    """Somebody gave the bucket a TTL: until he is found, the notes in it are to be copied to where they stay."""
+    old = f"{new_bucket}-old"
+    asyncio.run(make_bucket(nats_server.url, old, max_age=3600 * 10**9))
+    server = ("--server", nats_server.url)
+    place = (*server, "--bucket", old, "--prefix", "a")
+    assert shell(*place, "--no-preflight", "write", "k", "-d", "x").code == 0
+    assert shell(*place, "list").code == 5
+    exported = shell(*place, "export", "b.tar.gz", "--json")
+    assert (exported.code, exported.json["counts"]) == (0, {"created": 1})
+    warning, done = shell(*server, "copy", f"jetstream:{old}/a", f"jetstream:{new_bucket}/a").err.splitlines()
+    assert (warning, done) == (exported.err.strip(), "Done: 1 created.")
+    assert warning.startswith("Warning: ")
+    assert "--ttl=0s" in warning
+    back = shell(*server, "copy", f"jetstream:{new_bucket}/a", f"jetstream:{old}/b", "--json")
+    assert (back.code, back.json["error"]["code"]) == (5, "bucket_unfit")
+
+
+def test_a_bucket_whose_notes_cannot_all_be_found_is_not_saved(
+    shell: Any, nats_server: NatsServer, new_bucket: str
+) -> None:
+    """A mirror holds every note, and none under its key: what is saved of it would be nothing."""
+    mirror = f"{new_bucket}-mirror"
+    asyncio.run(make_bucket(nats_server.url, mirror, subjects=None, mirror={"name": f"KV_{new_bucket}"}, discard="old"))
+    refused = shell("-s", nats_server.url, "-b", mirror, "export", "b.tgz", "--allow-empty", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (5, "bucket_unfit")
+
+
+def test_an_empty_memory_is_an_archive_where_that_is_allowed(shell: Any) -> None:
+    """A new memory has its nightly script before it has its first note."""
+    exported = shell("--directory", "a", "--prefix", "", "export", "b.tar.gz", "--allow-empty")
     assert (exported.code, "othing was written" in exported.err) == (0, False)
     assert shell("--directory", "c", "--prefix", "", "import", "b.tar.gz").code == 0
 
@@ -200,6 +247,7 @@ def test_an_archive_and_a_directory_come_back(memory: Any, shell: Any) -> None:
 
 def test_an_archive_is_replaced_only_when_told(shell: Any) -> None:
     """Yesterday's backup under today's name."""
+    shell("write", "k", "-d", "x")
     (shell.folder / "a.tgz").write_text("yesterday")
     refused = shell("export", "a.tgz")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
