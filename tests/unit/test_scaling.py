@@ -103,6 +103,27 @@ def test_a_measurement_that_lacks_something_is_refused(lacking: str) -> None:
         Figures.of(document)
 
 
+@pytest.mark.parametrize("figure", [0, -1, float("nan"), float("inf"), 1e300, None])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document, figure: document["throughput"][3].update(per_second=figure),
+        lambda document, figure: document["throughput"][1].update(mean_ms=figure),
+        lambda document, figure: document["arrivals"][0].update(per_second=figure),
+        lambda document, figure: document["arrivals"][1].update(mean_ms=figure),
+        lambda document, figure: document["scale"]["operations"]["list"]["100000"].update(median_ms=figure),
+        lambda document, figure: document["scale"]["filled"][0].update(bytes_of_an_entry=figure),
+        lambda document, figure: document.update(size=figure),
+    ],
+)
+def test_a_figure_that_nobody_can_have_measured_is_refused(change: Any, figure: float | None) -> None:
+    """A measurement that was edited, or of a bucket that answered nothing, is divided by."""
+    document = measured()
+    change(document, figure)
+    with pytest.raises(InvalidOptionsError, match="--throughput --scale"):
+        Figures.of(document)
+
+
 def test_load_consumers_and_bytes_each_ask_for_buckets() -> None:
     """Whoever looks at the writes alone runs out of consumers, or cannot replace a node before the next is lost."""
     idle = Demand(workers=1, writes_per_second=0, reads_per_second=0)

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from jsmemory.errors import InvalidOptionsError
 from jsmemory.testing.measuring.scale.measuring import SIZE
 
+_Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+# What was measured took some time, and was done some times; everything is divided by it.
 _REMEDY = "Make it with: jsmemory bench --throughput --scale --json"
 
 
@@ -16,24 +18,24 @@ class _Load(msgspec.Struct, frozen=True):
     runs: int
     processes: int
     mix: str
-    per_second: float
-    mean_ms: float
-    cpu_us: float
+    per_second: _Positive
+    mean_ms: _Positive
+    cpu_us: _Positive
 
 
 class _Arrivals(msgspec.Struct, frozen=True):
-    offered_per_second: float
-    per_second: float
-    mean_ms: float
+    offered_per_second: _Positive
+    per_second: _Positive
+    mean_ms: _Positive
 
 
 class _Timed(msgspec.Struct, frozen=True):
-    median_ms: float
+    median_ms: _Positive
 
 
 class _Filled(msgspec.Struct, frozen=True):
     entries: int
-    bytes_of_an_entry: float
+    bytes_of_an_entry: _Positive
 
 
 class _Scale(msgspec.Struct, frozen=True):
@@ -45,8 +47,8 @@ class _Document(msgspec.Struct, frozen=True):
     throughput: list[_Load]
     arrivals: list[_Arrivals]
     scale: _Scale
-    replicas: int
-    size: int
+    replicas: Annotated[int, msgspec.Meta(gt=0)]
+    size: Annotated[int, msgspec.Meta(gt=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Figures:
         Take them out of what the benchmark printed.
 
         Raises:
-            InvalidOptionsError: something is missing.
+            InvalidOptionsError: something is missing, or cannot have been measured.
         """
         try:
             read = msgspec.convert(document, _Document)
@@ -105,7 +107,9 @@ class Figures:
                 [(each.offered_per_second, each.per_second, each.mean_ms) for each in arrivals],
             )
         except (msgspec.ValidationError, LookupError, ValueError):
-            raise InvalidOptionsError("measured", "lacks a figure that is needed", _REMEDY) from None
+            raise InvalidOptionsError(
+                "measured", "lacks a figure that is needed, or has one that cannot be", _REMEDY
+            ) from None
 
 
 def _alone(loads: Sequence[_Load], mix: str) -> _Load:
