@@ -21,7 +21,7 @@ from jsmemory.examining.questions import Questions, Silence
 from jsmemory.examining.report import Check, Report, Verdict, found, ok
 from jsmemory.examining.rights import permissions_command, rights_in_journal
 from jsmemory.examining.service import tell_of
-from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, missing_stream_cure
+from jsmemory.journal.jetstream.recipe import LEGAL_NAME, examine, is_stream_name, missing_stream_cure
 
 _PATIENCE = 2.0
 # Seconds for one answer.
@@ -53,7 +53,7 @@ async def examine_journal(
         raise InvalidOptionsError(
             "journal",
             "is no name of a journal's stream",
-            f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.",
+            f"Use {LEGAL_NAME}.",
         )
     for address in monitors:
         check_address(address)

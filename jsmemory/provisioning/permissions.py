@@ -22,7 +22,7 @@ from typing import Any, Final
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.options import BUCKET_PATTERN, MAX_BUCKET_LENGTH
 from jsmemory.errors import InvalidOptionsError
-from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, is_stream_name, root_of
+from jsmemory.journal.jetstream.recipe import LEGAL_NAME, is_stream_name, root_of
 from jsmemory.provisioning.worker_names import memory_of, refuse_unless_free, variable_of
 
 API: Final = "$JS.API"
@@ -81,11 +81,11 @@ class WorkerPermissions:
         if not self.worker:
             object.__setattr__(self, "worker", (self.prefix or self.bucket) + ("_reader" if self.read_only else ""))
         refuse_unless_free(self.worker)
-        if self.journal and (not is_stream_name(self.journal) or self.journal.startswith(STREAM_PREFIX)):
+        if self.journal and not is_stream_name(self.journal):
             raise InvalidOptionsError(
                 "journal",
                 "is no name of a journal's stream",
-                f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.",
+                f"Use {LEGAL_NAME}.",
             )
         if self.isolated and len(self.memory) > LONGEST_NAME:
             raise InvalidOptionsError("prefix", "is too long together with the bucket", "Give one of them less.")

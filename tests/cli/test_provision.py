@@ -58,6 +58,7 @@ def test_the_command_prints_both_of_a_fleet_in_every_form(shell: Any, form: str)
         (("-b", "b", "--replicas", "2"), "replicas"),
         (("-b", "b", "--tag", "a b"), "tag"),
         (("-b", "b", "--journal", "a b"), "journal"),
+        (("-b", "team", "--journal", "KV_team"), "not KV_ first"),
         (("-b", "b", "--diff", "--apply"), "--diff"),
         (("-b", "b", "--format", "helm"), "helm"),
     ],

@@ -26,7 +26,7 @@ from jsmemory.journal import records
 from jsmemory.journal.jetstream.appending import START, Appending, Refused
 from jsmemory.journal.jetstream.asking import Asking
 from jsmemory.journal.jetstream.reading import Reading
-from jsmemory.journal.jetstream.recipe import MAX_STREAM_LENGTH, examine, is_stream_name, missing_stream_cure, root_of
+from jsmemory.journal.jetstream.recipe import LEGAL_NAME, examine, is_stream_name, missing_stream_cure, root_of
 from jsmemory.journal.journal import Journal, RunLine, Tail
 from jsmemory.journal.records import Record
 from jsmemory.journal.replay import Line, status_in
@@ -93,7 +93,7 @@ class JetStreamJournal(Journal):
             raise InvalidOptionsError(
                 "stream",
                 "is no name that the stream of a journal can have",
-                f"Use 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ and -.",
+                f"Use {LEGAL_NAME}.",
             )
         check_seconds(budget=budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")

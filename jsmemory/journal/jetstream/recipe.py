@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from jsmemory.backends.jetstream.facts import StreamConfig, StreamFacts
+from jsmemory.backends.jetstream.facts import STREAM_PREFIX, StreamConfig, StreamFacts
 from jsmemory.backends.jetstream.recipe import advised_replicas
 from jsmemory.findings import Finding
 from jsmemory.journal.records import MAX_RECORD_BYTES
@@ -21,7 +21,10 @@ MAX_HEADER_BYTES: Final = 1024
 MAX_STREAM_LENGTH: Final = 32
 """Characters of a stream's name: JetStream itself warns of longer ones, which become names of folders."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+LEGAL_NAME: Final = f"1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -, and not {STREAM_PREFIX} first"
+"""What begins like that is the stream of a bucket."""
+
+_NAME: Final = re.compile(rf"(?!{STREAM_PREFIX})[A-Za-z0-9_-]+")
 
 
 def is_stream_name(name: str) -> bool:
@@ -40,7 +43,7 @@ class StreamRecipe:
     A stream that keeps every promise of a journal.
 
     Args:
-        stream: Its name, 1 to 32 characters out of ``A-Z a-z 0-9 _ -``.
+        stream: Its name, 1 to 32 characters out of ``A-Z a-z 0-9 _ -``, and not ``KV_`` first.
         replicas: 3 survives the crash of a server, 5 of two; 1 is all that a single server can give.
 
     Raises:
@@ -52,7 +55,7 @@ class StreamRecipe:
 
     def __post_init__(self) -> None:
         if not is_stream_name(self.stream):
-            raise ValueError(f"A journal's stream has 1 to {MAX_STREAM_LENGTH} characters out of A-Z a-z 0-9 _ -.")
+            raise ValueError(f"A journal's stream has {LEGAL_NAME}.")
         if self.replicas not in (1, 3, 5):
             raise ValueError("A stream has 1, 3 or 5 replicas: an even number survives no more than the odd one below.")
 
