@@ -55,6 +55,12 @@ class Scope:
         if revision is None or known.get(key) == revision:
             known[key] = None
 
+    def unlearn(self, key: str) -> None:
+        """Drop the authority over `key` in every keyspace: what the run was shown of it was not all that is there."""
+        for known in self._revisions.values():
+            if key in known:
+                known[key] = None
+
     def revision_of(self, realm: str, key: str) -> str | None:
         """The revision that the run may replace; None where it has no authority."""
         return self._revisions.get(realm, {}).get(key)

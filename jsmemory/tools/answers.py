@@ -5,6 +5,8 @@ Done, each is led by a field that is true:
 
     memory_list     {"listed": true, "memories": [{"key": ..., "description": ...}, ...]}
     memory_read     {"read": true, "key": ..., "description": ..., "content": ...}
+                    and where another program has stored more than a memory holds, and only the
+                    beginning is shown: "truncated": true, "content_bytes": how much it is
     memory_write    {"written": true, "key": ...}
     memory_delete   {"deleted": true, "key": ...}
 
@@ -27,7 +29,7 @@ from typing import Any, Final
 import msgspec
 
 from jsmemory.entries import Entry, Item
-from jsmemory.limits import MAX_DESCRIPTION_LENGTH
+from jsmemory.limits import MAX_CONTENT_BYTES, MAX_DESCRIPTION_LENGTH
 
 OK: Final = "ok"
 INVALID_CALL: Final = "invalid_call"
@@ -118,11 +120,23 @@ def listed(items: Iterable[Item]) -> Answer:
 
 
 def read(key: str, entry: Entry) -> Answer:
-    """One memory, verbatim."""
+    """One memory, verbatim; of what is longer than any that jsmemory writes, the beginning."""
     description, content = entry
     body = {_READ: True, "key": key, "description": _string(description), "content": _string(content)}
+    if is_too_long(content):
+        whole = content.encode()
+        body["content"] = whole[:MAX_CONTENT_BYTES].decode(errors="ignore")
+        body |= {"truncated": True, "content_bytes": len(whole)}
     # Once and here, where half of a surrogate pair fails the call as it does in `_text`.
     return Answer(OK, body, encoded=_encode(body))
+
+
+def is_too_long(content: str) -> bool:
+    """Whether a content is longer than what a model can afford to read, which another program has written."""
+    # Its characters are counted first: that costs nothing, and nearly always tells.
+    if content.isascii() or len(content) <= MAX_CONTENT_BYTES // 4:
+        return len(content) > MAX_CONTENT_BYTES
+    return len(content.encode()) > MAX_CONTENT_BYTES
 
 
 def written(key: str) -> Answer:

@@ -68,6 +68,11 @@ def stale(reason: StaleReason, cause: BaseException | None = None) -> Answer:
     return refused(Verb.WRITTEN, StaleEntryError.code, _UNREAD if reason == "unread" else _CHANGED, cause)
 
 
+def unreadable_whole() -> Answer:
+    """No run can have read all of what is stored, so none may replace it."""
+    return refused(Verb.WRITTEN, StaleEntryError.code, _NEVER_WHOLE)
+
+
 def of_error(verb: Verb, error: Exception) -> Answer:
     """
     The answer for what a store raised. Whatever a text of the error says stays with the host.
@@ -120,6 +125,11 @@ _UNREAD: Final = (
 _CHANGED: Final = (
     "The memory under this key was changed after this run had read it, so nothing was written. Call memory_read with "
     "this key again, keep what still holds, and retry memory_write with overwrite true."
+)
+_NEVER_WHOLE: Final = (
+    "Another program has stored more under this key than memory_read shows, so that it cannot be overwritten, and "
+    "nothing was written. Choose another key; or, only if all of it is to go, call memory_delete and then memory_write "
+    "with overwrite false."
 )
 _FULL: Final = (
     f"The memory holds its {MAX_ENTRIES} entries, so nothing was written. Delete one that is no longer needed, or "

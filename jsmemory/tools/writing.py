@@ -65,9 +65,11 @@ async def _explain_stale(store: Store, key: str, stale: StaleEntryError) -> Answ
     # created in passing: who overwrites believes that something is there, and should learn that
     # another run has deleted it.
     try:
-        await store.read(key, scope=None)
+        entry = await store.read(key, scope=None)
     except EntryNotFoundError:
         return refusals.missing(Verb.WRITTEN)
     except Exception as error:
         return refusals.stale(stale.reason, error)
+    if answers.is_too_long(entry.content):
+        return refusals.unreadable_whole()
     return refusals.stale(stale.reason)
