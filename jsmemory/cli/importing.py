@@ -36,8 +36,8 @@ def import_notes(
     left out.
 
     build.md has the key build. A name that is no key becomes one, and is told: "my notes/to
-    do.md" is my-notes.to-do. One that loses more than that, as to-do.txt or a word in another
-    script, has a mark behind it that is made from its whole path, as to-do-b552a980. So a file
+    do.md" is my-notes.to-do. One that loses more than that, as an accent or a word in another
+    script, has a mark behind it that is made from its whole path, as note-a9748821. So a file
     has the same key each time, whatever lies beside it, until it is renamed; of two files that
     come to one key neither is stored.
 

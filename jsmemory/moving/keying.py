@@ -47,11 +47,11 @@ def key_for(name: str) -> str:
     It depends on the name alone: a neighbour that comes or goes must not make it the key of
     another note. What is called like a key keeps it, whatever it is. Otherwise a folder becomes
     what stands before a dot and a space a dash. A name that loses anything else on the way (an
-    accent, a letter of another script, ``.txt``, its end where it is too long) has a mark of the
-    whole name behind it, which those that look the same by then do not share.
+    accent, a letter of another script, its end where it is too long) has a mark of the whole
+    name behind it, which those that look the same by then do not share.
 
-    Keys of two names are the same only where these differ by nothing else than spaces for
-    dashes and folders for dots, or where one is called like the marked key of the other.
+    Keys of two names are the same only where these differ by nothing else than spaces for dashes,
+    folders for dots and their suffixes, or where one is called like the marked key of the other.
 
     Args:
         name: A path within a folder, with ``/`` between.
@@ -59,7 +59,7 @@ def key_for(name: str) -> str:
     path = PurePosixPath(name)
     words = [_word(part) for part in (*path.parts[:-1], path.stem)]
     key = ".".join(filter(None, words))
-    if f"{key}.md" == name.replace("/", ".").replace(" ", "-") and is_legal_key(key):
+    if key == name.removesuffix(path.suffix).replace("/", ".").replace(" ", "-") and is_legal_key(key):
         return key
     mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:_MARK_LENGTH]
     legible = key[: MAX_KEY_LENGTH - _MARK_LENGTH - 1].rstrip(".-")
