@@ -33,9 +33,7 @@ EXAMPLES: Final = (
 _MOST_SERVERS: Final = 5
 _BACKENDS: Final = ("jetstream", "file")
 _SHOWN: Final = 10
-_CRASHES: Final = "crashes"
-_CAMPAIGN: Final = "campaign"
-_TITLES: Final = {_CRASHES: "Killed at each point of a write", _CAMPAIGN: "The campaign"}
+_TITLES: Final = {"crashes": "Killed at each point of a write", "campaign": "The campaign"}
 
 
 @takes("backend", "as_json", why="It runs servers and directories of its own; see --backend, --replicas and --keep.")
@@ -77,11 +75,11 @@ def torture(
     The servers and directories are its own, and are removed. It ends with code 1 if a guarantee
     was broken, and then leaves the records where it says.
     """
-    from jsmemory.testing.torture import Settings
+    from jsmemory.testing.torture import Settings, examine_kept
 
     if check is not None:
         with when_stopped(_without_verdict):
-            examined = _examined(check)
+            examined = examine_kept(check)
         _tell(examined, None, choice)
         return
     if replicas not in (1, 3):
@@ -138,30 +136,22 @@ def _folder(keep: Path | None) -> Path:
     return keep
 
 
-def _examined(folder: Path) -> "dict[str, Report]":
-    """All that --keep has kept there; or what is in one of its folders."""
-    from jsmemory.testing.torture import examine
-
-    parts = [name for name in (_CRASHES, _CAMPAIGN) if (folder / name).is_dir()]
-    return {name: examine(folder / name) for name in parts} or {_CAMPAIGN: examine(folder)}
-
-
 def _run(records: Path, settings: "Settings") -> "tuple[dict[str, Report], Counter[str]]":
-    from jsmemory.testing.torture import crash_everywhere, examine, run
+    from jsmemory.testing.torture import CAMPAIGN, CRASHES, crash_everywhere, examine, run
 
     reports: dict[str, Report] = {}
     points: Counter[str] = Counter()
     if settings.backend == "file":
-        crashes = records / _CRASHES
+        crashes = records / CRASHES
         crashes.mkdir()
         with _progress("Killing at each point", None) as progressed:
             points = wait_for(crash_everywhere(crashes, progressed=lambda count: progressed(count, "")))
-        reports[_CRASHES] = examine(crashes)
-    campaign = records / _CAMPAIGN
+        reports[CRASHES] = examine(crashes)
+    campaign = records / CAMPAIGN
     campaign.mkdir()
     with _progress("Torturing", settings.seconds) as progressed:
         wait_for(run(settings, campaign, progressed))
-    reports[_CAMPAIGN] = examine(campaign)
+    reports[CAMPAIGN] = examine(campaign)
     return reports, points
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from jsmemory.testing.torture.keeping import seal
 from jsmemory.testing.torture.recording import Recorder
 from jsmemory.testing.torture.records import Began, Ended, Record, Rested, Set
 
@@ -22,6 +23,7 @@ def keep(folder: Path, *records: Record) -> None:
     for record in records:
         recorder.write(record)
     recorder.close()
+    seal(folder)
 
 
 def test_a_campaign_reports_what_it_did_and_can_be_checked_again(shell: Any, tmp_path: Path) -> None:
@@ -93,10 +95,10 @@ def test_records_that_prove_nothing_are_not_called_good(shell: Any) -> None:
     ran = shell("torture", "--check", "records")
     assert ran.code == 1
     assert "Every guarantee was kept." not in ran.out.decode()
-    assert "The records lack what was run, any call, and prove nothing" in ran.out.decode()
+    assert "The records lack what was run, any call, their end, and prove nothing" in ran.out.decode()
     told = shell("torture", "--check", "records", "--json").json
     assert told["good"] is False
-    assert told["campaign"]["missing"] == ["what was run", "any call"]
+    assert told["campaign"]["missing"] == ["what was run", "any call", "their end"]
 
 
 def test_too_many_unknown_outcomes_are_told(shell: Any) -> None:

@@ -13,20 +13,20 @@ down, and a checker decides from the records and from what is there in the end.
 `acting`, `watching` and `values` what a worker does, `fleet` who starts and kills it. `links`
 and `network` are a network that can be treated badly, `bucket_operator`, `witness` and `arena`
 the place; `plan`, `nemesis` and `faults` what happens there, `campaign` all of it. `checking`
-is the checker, `mutants` prove it, `report` sums up. `crash_points` and `crasher` kill a file
-store at every point of a write.
+is the checker, `mutants` prove it, `report` sums up, and `keeping` sees that no record was lost.
+`crash_points` and `crasher` kill a file store at every point of a write.
 """
-
-from pathlib import Path
 
 from jsmemory.testing.torture.calls import History
 from jsmemory.testing.torture.campaign import BackendName, Progressed, Settings, run
 from jsmemory.testing.torture.checking import Checked, Guarantee, Violation, check
 from jsmemory.testing.torture.crash_points import ROUNDS, crash_everywhere
-from jsmemory.testing.torture.recording import load
+from jsmemory.testing.torture.keeping import CAMPAIGN, CRASHES, examine, examine_kept
 from jsmemory.testing.torture.report import MUST_SETTLE, FaultMet, Lost, Report
 
 __all__ = [
+    "CAMPAIGN",
+    "CRASHES",
     "MUST_SETTLE",
     "ROUNDS",
     "BackendName",
@@ -42,16 +42,6 @@ __all__ = [
     "check",
     "crash_everywhere",
     "examine",
+    "examine_kept",
     "run",
 ]
-
-
-def examine(records: Path) -> Report:
-    """
-    Check the records of a campaign, and sum up.
-
-    Raises:
-        InvalidOptionsError: there are none in that folder, or they cannot be read.
-    """
-    history = History.of(load(records))
-    return Report.of(history, check(history))

@@ -17,6 +17,7 @@ from jsmemory.testing.torture.faults.files import FolderFaults
 from jsmemory.testing.torture.faults.servers import ServerFaults
 from jsmemory.testing.torture.fleet import Fleet
 from jsmemory.testing.torture.jobs import FEW, FULL, Job
+from jsmemory.testing.torture.keeping import seal
 from jsmemory.testing.torture.nemesis import Fault, Nemesis
 from jsmemory.testing.torture.plan import hands, strikes
 from jsmemory.testing.torture.recording import Recorder
@@ -89,6 +90,7 @@ async def run(settings: Settings, records: Path, progressed: Progressed = lambda
             await _run(settings, records, Path(place), recorder, progressed)
         finally:
             recorder.close()
+        seal(records)
 
 
 async def _run(settings: Settings, records: Path, place: Path, recorder: Recorder, progressed: Progressed) -> None:

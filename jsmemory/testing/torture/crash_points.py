@@ -15,6 +15,7 @@ from jsmemory.errors import BackendUnavailableError
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.testing.torture.fleet import environment_of
 from jsmemory.testing.torture.jobs import CRASHES
+from jsmemory.testing.torture.keeping import seal
 from jsmemory.testing.torture.recording import Recorder
 from jsmemory.testing.torture.records import Rested, Set
 
@@ -84,3 +85,4 @@ def _rest(records: Path, directory: Path, began: float) -> None:
     entries = {file.stem: frontmatter.parse(file.read_bytes())[0] for file in directory.glob("*.md")}
     recorder.write(Rested(CRASHES, time.monotonic(), entries))
     recorder.close()
+    seal(records)

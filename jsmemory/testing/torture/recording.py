@@ -63,7 +63,7 @@ def load(folder: Path) -> list[Record]:
     Raises:
         InvalidOptionsError: there are none, or they are no records, or cannot be read.
     """
-    files = sorted(folder.glob(f"*{SUFFIX}"))
+    files = files_of(folder)
     if not files:
         raise InvalidOptionsError(
             "records", f"names a folder without any, {folder}", "Name one that --keep has filled."
@@ -71,8 +71,13 @@ def load(folder: Path) -> list[Record]:
     return [record for file in files for record in _records(file)]
 
 
+def files_of(folder: Path) -> list[Path]:
+    """Where the records are, those of each process in their order."""
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
 def _records(file: Path) -> Iterator[Record]:
-    *lines, rest = _content(file).split(b"\n")
+    *lines, rest = read(file).split(b"\n")
     try:
         for line in lines:
             yield decode(line)
@@ -87,7 +92,13 @@ def _records(file: Path) -> Iterator[Record]:
             return
 
 
-def _content(file: Path) -> bytes:
+def read(file: Path) -> bytes:
+    """
+    What is in a file of records.
+
+    Raises:
+        InvalidOptionsError: it is none that can be read.
+    """
     try:
         # What is no file may have no end, or never begin: a pipe waits for whoever writes into it.
         if file.is_file():

@@ -197,7 +197,13 @@ class Set(msgspec.Struct, frozen=True, tag="set", omit_defaults=True):
     servers: int = 0
 
 
-Record = Began | Ended | Opened | Suspended | Restored | Died | Wiped | Struck | Stored | Rested | Set
+class Sealed(msgspec.Struct, frozen=True, tag="sealed"):
+    """All was over, and how many lines each other file had then, by its name."""
+
+    lines: dict[str, int]
+
+
+Record = Began | Ended | Opened | Suspended | Restored | Died | Wiped | Struck | Stored | Rested | Set | Sealed
 
 SUFFIX: Final = ".jsonl"
 

@@ -95,8 +95,15 @@ class Report:
     missing: tuple[str, ...]
 
     @classmethod
-    def of(cls, history: History, checked: Checked) -> "Report":
-        """Sum up."""
+    def of(cls, history: History, checked: Checked, *, lacking: Iterable[str] = ()) -> "Report":
+        """
+        Sum up.
+
+        Args:
+            history: What happened.
+            checked: What the checker has found.
+            lacking: What is known to be missing of the records themselves.
+        """
         outcomes: dict[str, Counter[str]] = {}
         for call in history.calls:
             outcomes.setdefault(call.operation, Counter())[_came_of(call)] += 1
@@ -111,7 +118,7 @@ class Report:
             max((end - start for start, end in gaps), default=0.0),
             len(history.stored),
             checked,
-            tuple(_missing(history)),
+            (*_missing(history), *lacking),
         )
 
     @property
