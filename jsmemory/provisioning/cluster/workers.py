@@ -54,7 +54,7 @@ def refuse_shared_accounts(files: Mapping[str, str], configuration: str) -> None
             if inside != known:
                 raise InvalidOptionsError(
                     "folder",
-                    f"has two worker's files, {other} and {file}, that each define the account {account} differently",
+                    f"has two workers' files, {other} and {file}, that each define the account {account} differently",
                     "Of two workers print one anew with --worker NAME; the account of a memory has to be the same "
                     "in both, with its limits, its password and its journal.",
                 )
