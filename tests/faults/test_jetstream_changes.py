@@ -440,3 +440,40 @@ async def test_a_create_whose_bucket_was_made_anew_while_it_was_counted_was_stor
     lossy.lose("request", f"$KV.{name}.p.late", then=be_overtaken)
     await store.create("late", "d", "c", scope=None)
     assert (await store.read("late", scope=None)).content == "theirs"
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("is_counted_again", [False, True])
+async def test_a_count_of_a_bucket_that_is_gone_lets_nobody_pass_the_limit_of_the_new_one(
+    nc: Client,
+    bucket: str,
+    cluster_nc: Client,
+    replicated_bucket: str,
+    replicas: int,
+    is_counted_again: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    A store takes seconds to hear of the new one, whose sequences are low again: all of them looked long counted.
+
+    Found by ``jsmemory torture --seed 2029``.
+    """
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 1000.0)
+    monkeypatch.setattr(listing, "_IN_TOUCH_FOR", 1000.0)
+    client, name = (nc, bucket) if replicas == 1 else (cluster_nc, replicated_bucket)
+    store = await JetStreamStore.bind(client, name, "p")
+    await plant(client, name, {f"others.k{number}": b"x" for number in range(2 * MAX_ENTRIES)})
+    if is_counted_again:
+        await plant(client, name, {f"p.old{number}": b"x" for number in range(1, MAX_ENTRIES)})
+    await store.create("last", "d", "c", scope=None)
+
+    await client.request(f"$JS.API.STREAM.DELETE.KV_{name}", b"")
+    await make_bucket(client, name, replicas=replicas)
+    await plant(client, name, {f"p.k{number}": b"x" for number in range(400)})
+    if is_counted_again:
+        with pytest.raises(EntryExistsError):
+            await store.create("k1", "d", "c", scope=None)
+    await plant(client, name, {f"p.k{number}": b"x" for number in range(400, MAX_ENTRIES)})
+    with pytest.raises(StoreFullError):
+        await store.create("late", "d", "c", scope=None)
+    assert len(await store.list()) == MAX_ENTRIES

@@ -282,7 +282,7 @@ class JetStreamBackend(Backend):
         return self._binding.in_touch_at
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
-        places, known_before = self._places, self._marks.latest
+        places, reached_before = self._places, self._places.reached
         listing = await self._listings.take(deadline)
         items: list[Item] = []
         taken: set[str] = set()
@@ -295,6 +295,6 @@ class JetStreamBackend(Backend):
                 foreign[name] = key
             else:
                 items.append(Item(key, row.description))
-        places.learn(taken, listing.last, known_before)
+        places.learn(taken, listing.last, reached_before)
         found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]

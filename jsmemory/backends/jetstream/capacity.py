@@ -19,14 +19,13 @@ replica that lags would show what was refused.
 """
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream.binding import MadeAnew
 from jsmemory.backends.jetstream.committing import Committing
+from jsmemory.backends.jetstream.counting import Count
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.listing import Listing, Listings
@@ -52,9 +51,6 @@ _CLOSE: Final = 64
 # Free places from which on no create is one too many, but by accidents that would have to come
 # together: so many others would have to be stored between its count and itself.
 
-_KEPT: Final = 4096
-# Sequences of own writes that are known to have added no key; what is forgotten only counts for more.
-
 
 class Places:
     """
@@ -63,7 +59,7 @@ class Places:
     Args:
         listings: For counting.
         committing: For storing.
-        marks: For the sequence that the stream has reached.
+        marks: For what each key was last seen to hold.
         prefix: Which names count.
         is_replicated: Whether a write in flight is not yet seen by a condition on the prefix.
         make_sure: Called before a create relies on a sequence that was seen some time ago; tells whether it may.
@@ -88,29 +84,28 @@ class Places:
         self._under_way = 0
         self._one_at_a_time = asyncio.Lock()
         # Tasks of one process that race for a place would only refuse each other.
-        self._taken: set[str] = set()
-        self._last = 0
-        self._last_seen_at = 0.0
-        self._counted_at = 0
-        self._is_counted = False
-        self._harmless: deque[int] = deque(maxlen=_KEPT)
+        self._count = Count()
+
+    @property
+    def reached(self) -> int:
+        """The highest sequence of the prefix that is known of."""
+        return self._count.reached
 
     def spare(self, sequence: int) -> None:
         """A write of this process is stored at `sequence` that added no key: an update or a delete."""
-        if sequence > self._counted_at:
-            self._harmless.append(sequence)
+        self._count.spare(sequence)
 
-    def learn(self, taken: set[str], last: int, known_before: int) -> None:
+    def learn(self, taken: set[str], last: int, reached_before: int) -> None:
         """
         Use a complete listing that was taken for another reason, if it is news.
 
         Args:
             taken: The names that count and hold a value.
             last: The last sequence of the prefix when it ended.
-            known_before: The stream sequence that was known when it began.
+            reached_before: What `reached` was when it began.
         """
-        if self._is_counted and last >= self._last and not self._one_at_a_time.locked():
-            self._take_over(taken, last, known_before)
+        if self._count.is_made and last >= self._count.last and not self._one_at_a_time.locked():
+            self._count.take_over(taken, last, reached_before)
 
     async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
         """
@@ -125,8 +120,8 @@ class Places:
             BackendUnavailableError: other writers were faster until the deadline.
         """
         async with self._one_at_a_time:
-            if not self._is_counted:
-                await self._count(deadline)
+            if not self._count.is_made:
+                await self._take_count(deadline)
         if self._is_replicated:
             return await self._insert_ranked(name, record, capacity, deadline)
         while True:
@@ -142,15 +137,12 @@ class Places:
                 )
 
     async def _insert_ranked(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int:
-        if self._bound + self._under_way >= capacity:
+        if self._count.bound + self._under_way >= capacity:
             async with self._one_at_a_time:
-                await self._count(deadline)
-            if name in self._taken:
-                raise EntryExistsError(name)
-            if len(self._taken) >= capacity:
-                raise StoreFullError(capacity)
+                await self._take_count(deadline)
+            self._refuse_if_taken(name, capacity)
         outcome = await self._put_first(name, record, capacity, deadline)
-        if self._bound <= capacity:
+        if self._count.bound <= capacity:
             return outcome.sequence
         # Finished, cancelled or not: what may be one too many is not left behind uncounted.
         if await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline)):
@@ -159,7 +151,7 @@ class Places:
 
     async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
         outcome = await self._put_first(name, record, capacity, deadline)
-        if self._bound <= capacity:
+        if self._count.bound <= capacity:
             return outcome.sequence
         # As above. Taken back, it is tried again near the limit.
         kept = await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline))
@@ -171,8 +163,8 @@ class Places:
         try:
             try:
                 async with self._one_at_a_time:
-                    listing = await self._count(deadline)
-                if not self._gives_way(sequence, listing, len(self._taken) - capacity):
+                    listing = await self._take_count(deadline)
+                if not self._gives_way(sequence, listing, len(self._count.taken) - capacity):
                     return True
             except BackendError as error:
                 failure = error
@@ -214,14 +206,16 @@ class Places:
         expected = 0 if mark.is_value else mark.sequence
         if expected and not await self._make_sure(mark.at, deadline):
             expected = 0
+        reached_before = self._count.reached
         self._under_way += 1
         try:
             while True:
-                is_close = self._bound + self._under_way > capacity - _CLOSE
+                is_close = self._count.bound + self._under_way > capacity - _CLOSE
                 outcome = await self._committing.put(
                     name, record, expected=expected, deadline=deadline, is_new=self._is_replicated, is_close=is_close
                 )
                 if isinstance(outcome, Landed):
+                    self._count.stored(outcome.sequence, reached_before)
                     return outcome
                 if outcome.current is not None and outcome.current.value is not None:
                     raise EntryExistsError(name)
@@ -232,69 +226,55 @@ class Places:
 
     async def _insert_near(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
         async with self._one_at_a_time:
-            await self._make_sure(self._last_seen_at, deadline)
-            if len(self._taken) < capacity - _FAR:
+            await self._make_sure(self._count.seen_at, deadline)
+            if len(self._count.taken) < capacity - _FAR:
                 # The limit is not near; so much was stored since the count that it could be. In a
                 # busy bucket that is always so, and another count has room for hundreds of creates.
-                await self._count(deadline, after=self._last)
+                await self._take_count(deadline, after=self._count.last)
                 if self._is_far_from(capacity):
                     return None
-            if name in self._taken or len(self._taken) >= capacity:
+            if name in self._count.taken or len(self._count.taken) >= capacity:
                 # The count is as old as the last listing; the place may have become free since.
-                await self._count(deadline)
-            if name in self._taken:
-                raise EntryExistsError(name)
-            if len(self._taken) >= capacity:
-                raise StoreFullError(capacity)
+                await self._take_count(deadline)
+            self._refuse_if_taken(name, capacity)
             outcome = await self._committing.put(
-                name, record, expected=self._last, within=self._listings.filter, deadline=deadline
+                name, record, expected=self._count.last, within=self._listings.filter, deadline=deadline
             )
             if not isinstance(outcome, Landed):
                 # What came since is enough, if it is still the bucket that was counted.
                 await self._make_sure(0.0, deadline)
-                await self._count(deadline, after=self._last)
+                await self._take_count(deadline, after=self._count.last)
                 return None
-            self._taken.add(name)
-            self._last = outcome.sequence
-            self._count_from(outcome.sequence)
-            self._last_seen_at = time.monotonic()
+            self._count.add(name, outcome.sequence)
             return outcome.sequence
 
+    def _refuse_if_taken(self, name: str, capacity: int) -> None:
+        if name in self._count.taken:
+            raise EntryExistsError(name)
+        if len(self._count.taken) >= capacity:
+            raise StoreFullError(capacity)
+
     def _is_far_from(self, capacity: int) -> bool:
-        return self._bound + self._under_way < capacity - _FAR
-
-    @property
-    def _bound(self) -> int:
-        """The most places that can be taken at the sequence that the stream is known to have reached."""
-        return len(self._taken) + max(0, self._marks.latest - self._counted_at - len(self._harmless))
-
-    def _count_from(self, sequence: int) -> None:
-        self._counted_at = sequence
-        self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
+        return self._count.bound + self._under_way < capacity - _FAR
 
     def _counts(self, name: str) -> bool:
         return self._prefix.strip(name) is not None
 
-    async def _count(self, deadline: Deadline, *, after: int = 0) -> Listing:
-        known_before = self._marks.latest
+    async def _take_count(self, deadline: Deadline, *, after: int = 0) -> Listing:
+        reached_before = self._count.reached
         try:
             listing = await self._listings.take(deadline, after=after)
         except IncompleteListingError as error:
             raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
-        if not after:
+        if after and listing.last < reached_before:
+            # What has changed since says nothing where what was before is not there any more.
+            return await self._take_count(deadline)
+        if after:
+            taken = self._count.taken
+            for name, row in listing.rows.items():
+                if self._counts(name):
+                    (taken.add if row.is_value else taken.discard)(name)
+        else:
             taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
-            self._take_over(taken, listing.last, known_before)
-            return listing
-        for name, row in listing.rows.items():
-            if self._counts(name):
-                (self._taken.add if row.is_value else self._taken.discard)(name)
-        self._take_over(self._taken, listing.last, known_before)
+        self._count.take_over(taken, listing.last, reached_before)
         return listing
-
-    def _take_over(self, taken: set[str], last: int, known_before: int) -> None:
-        self._taken = taken
-        self._last = last
-        self._last_seen_at = time.monotonic()
-        self._count_from(max(last, known_before))
-        self._marks.latest = max(self._marks.latest, last)
-        self._is_counted = True
