@@ -28,7 +28,7 @@ async def test_three_replicas_keep_every_guarantee_while_leaders_die_and_answers
 async def test_where_servers_are_to_spare_the_replicas_move_and_the_leader_is_left_alone(tmp_path: Path) -> None:
     """A leader that has most of the servers with it, and none of its followers, must not answer for the bucket."""
     faults = frozenset({"peer removed", "followers parted"})
-    await run(Settings(seconds=16, seed=5, servers=4, workers=3, faults=faults), tmp_path)
+    await run(Settings(seconds=9, seed=5, servers=4, workers=3, faults=faults), tmp_path)
     report = examine(tmp_path)
     assert report.is_good, report.checked.violations
     assert report.settings is not None
