@@ -11,8 +11,15 @@ from anyio import to_thread
 
 from jsmemory import frontmatter
 from jsmemory.entries import Item
-from jsmemory.errors import AccessDeniedError, EntryNotFoundError, JsMemoryError, RequestError
+from jsmemory.errors import (
+    AccessDeniedError,
+    EntryNotFoundError,
+    InvalidOptionsError,
+    JsMemoryError,
+    RequestError,
+)
 from jsmemory.layers.retry import RetryingStore
+from jsmemory.limits import MAX_ENTRIES
 from jsmemory.moving.archive.format import name_of
 from jsmemory.moving.archive.packing import Packing, check, staged
 from jsmemory.moving.carrying import fit
@@ -49,7 +56,8 @@ async def export_archive(
         What became of each entry: in the archive (``created``), or not, and why.
 
     Raises:
-        InvalidOptionsError: something is there already, or the name is none for a file.
+        InvalidOptionsError: something is there already, the name is none for a file, or there are
+            more entries than a store holds.
         AccessDeniedError: the store may not be listed, or the folder not be written to.
         BackendUnavailableError: the store could not be read to its end, or the disk is full;
             there is no archive then.
@@ -60,6 +68,10 @@ async def export_archive(
     source = RetryingStore(source)
     async with _in_threads(staged(Path(archive), overwrite=overwrite)) as file:
         items = await source.list()
+        if len(items) > MAX_ENTRIES:
+            # A whole bucket may hold the stores of many agents.
+            problem = f"holds {len(items):,} entries, and an archive those of one store, {MAX_ENTRIES:,}"
+            raise InvalidOptionsError("source", problem, "Export it prefix by prefix.")
         moved: list[Moved] = []
         with closing(Packing(file)) as packing:
             for begin in range(0, len(items), at_once):

@@ -31,8 +31,10 @@ from jsmemory import (
 )
 from jsmemory.backed_store import BackedStore
 from jsmemory.layers.wrapping import WrappingStore
+from jsmemory.limits import MAX_ENTRIES
 from jsmemory.moving.archive.packing import Packing, check, staged
 from jsmemory.testing import Fault, FaultyBackend, corpora, scripted
+from jsmemory.testing.servers import plant
 
 
 async def full_of_corpora(store: Store) -> Store:
@@ -228,6 +230,15 @@ async def test_what_cannot_be_in_it_is_told(tmp_path: Path) -> None:
     report = await export_archive(store, tmp_path / "a.tar.gz")
     assert [(each.key, each.code) for each in report.uncarried] == [("bare", "invalid_entry")]
     assert (await import_archive(tmp_path / "a.tar.gz", InProcessStore())).counts == {Outcome.CREATED: 1}
+
+
+async def test_a_bucket_of_more_than_one_store_holds_is_told_as_that(tmp_path: Path, nc: Client, bucket: str) -> None:
+    """Whoever was told to check the disk would look for a fault there, and have no backup."""
+    await plant(nc, bucket, {f"p{number % 2}.k{number}": b"x" for number in range(MAX_ENTRIES + 1)})
+    store = await JetStreamStore.bind(nc, bucket)
+    with pytest.raises(InvalidOptionsError, match=r"1,025 entries.* prefix by prefix"):
+        await export_archive(store, tmp_path / "all.tar.gz")
+    assert [*tmp_path.iterdir()] == []
 
 
 async def test_an_empty_store_comes_to_an_empty_archive(tmp_path: Path) -> None:
