@@ -34,7 +34,6 @@ class Count:
         self.seen_at = 0.0
         self.reached = 0
         self.is_made = False
-        self._counted_at = 0
         self._harmless: deque[int] = deque(maxlen=_KEPT)
 
     @property
@@ -42,11 +41,11 @@ class Count:
         """The most places that can be taken at the sequence that is known to be reached."""
         if not self.is_made:
             return sys.maxsize
-        return len(self.taken) + max(0, self.reached - self._counted_at - len(self._harmless))
+        return len(self.taken) + max(0, self.reached - self.last - len(self._harmless))
 
     def spare(self, sequence: int) -> None:
         """A write of this process is stored at `sequence` that added no key."""
-        if sequence > self._counted_at:
+        if sequence > self.last:
             self._harmless.append(sequence)
         self.reached = max(self.reached, sequence)
 
@@ -83,5 +82,4 @@ class Count:
         self.last = sequence
         self.seen_at = time.monotonic()
         self.reached = max(self.reached, sequence)
-        self._counted_at = sequence
         self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
