@@ -3,9 +3,9 @@ Replay: from the records of a run to where it stands. Pure, and in constant memo
 
 The newest snapshot wins, one of nothing too; it may stand before or after the terminal
 record. Where a process left the run and its snapshot is not there, the newest one is lost, and
-no older one is taken instead. What no run has written is reported with its place, and nothing is taken from such a
-journal. Which tools a run had is no part of it: a run goes on under other tools as well,
-since revisions say what a store held and not what an operator agreed to.
+no older one is taken instead. What no run has written is reported with its place, and nothing
+is taken from such a journal. Which tools a run had is no part of it: a run goes on under other
+tools as well, since revisions say what a store held and not what an operator agreed to.
 """
 
 from collections.abc import Iterable

@@ -4,6 +4,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -290,6 +291,9 @@ async def test_seconds_that_are_out_of_range_are_refused_by_name(nc: Client, str
     for seconds in (0, 301, float("nan")):
         with pytest.raises(InvalidOptionsError, match=option):
             await JetStreamJournal.bind(nc, stream, **{option: seconds})
+    unlimited: Any = None
+    with pytest.raises(InvalidOptionsError, match="budget"):
+        await JetStreamJournal.bind(nc, stream, budget=unlimited)
 
 
 UNFIT = {

@@ -73,15 +73,15 @@ def bind_seconds(asked: float | None, *, is_clustered: bool) -> float:
     return ELECTION_TIMEOUT if is_clustered else BIND_TIMEOUT
 
 
-def check_seconds(**options: float | None) -> None:
+def check_seconds(**options: float) -> None:
     """
-    Check arguments that say how long something may take, each under its name; None leaves it to a default.
+    Check arguments that say how long something may take, each under its name.
 
     Raises:
         InvalidOptionsError: one is out of range.
     """
     for name, value in options.items():
         try:
-            msgspec.convert(value, Seconds | None)
+            msgspec.convert(value, Seconds)
         except msgspec.ValidationError:
             raise InvalidOptionsError(name, "is out of range", "Give 0.1 to 300 seconds.") from None

@@ -67,9 +67,9 @@ class JetStreamStore(BackedStore):
                 "is no name of a bucket",
                 f"Use 1 to {MAX_BUCKET_LENGTH} characters out of A-Z a-z 0-9 _ and -.",
             ) from None
-        check_seconds(write_budget=write_budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
         seconds = bind_seconds(bind_timeout, is_clustered=wire.is_clustered)
+        check_seconds(write_budget=write_budget, bind_timeout=seconds)
         backend = await JetStreamBackend.bind(
             wire, bucket, prefix, preflight=preflight, bind_timeout=seconds, budget=write_budget
         )

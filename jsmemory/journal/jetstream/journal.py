@@ -95,10 +95,10 @@ class JetStreamJournal(Journal):
                 "is no name that the stream of a journal can have",
                 f"Use {LEGAL_NAME}.",
             )
-        check_seconds(budget=budget, bind_timeout=bind_timeout)
         wire = Wire(nc, api_prefix or getattr(nc, "jetstream_api_prefix", None) or "$JS.API")
-        deadline = Deadline(bind_seconds(bind_timeout, is_clustered=wire.is_clustered))
-        raw = await Asking(wire, stream).describe(deadline)
+        seconds = bind_seconds(bind_timeout, is_clustered=wire.is_clustered)
+        check_seconds(budget=budget, bind_timeout=seconds)
+        raw = await Asking(wire, stream).describe(Deadline(seconds))
         try:
             facts = StreamFacts.of(raw)
         except msgspec.DecodeError:
