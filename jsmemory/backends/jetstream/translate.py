@@ -61,15 +61,19 @@ class Answer(msgspec.Struct, frozen=True):
 _ANSWER: Final = msgspec.json.Decoder(Answer)
 _UNREADABLE: Final = Answer(error=ApiError(code=503, description="unreadable"))
 
-_REFUSALS: Final = {
+NO_ROOM: Final = {
     10002: ("The account has taken up all of its storage.", "Ask its operator to raise max_file of the account."),
+    10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
+}
+"""Refusals of an account and of a server, whatever the stream is for: the problem and the remedy, by code."""
+
+_REFUSALS: Final = NO_ROOM | {
     10023: ("The server has no resources left for JetStream.", "Ask its operator to raise the limits."),
     10025: ("The server's JetStream storage is unavailable.", "Ask its operator to look at its disk."),
     TOO_MANY_CONSUMERS: (
         "The bucket lets in no more consumers: each live view keeps one, and to list or count entries takes one.",
         "Close live views, or ask its operator to raise max_consumers.",
     ),
-    10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
     10054: ("The bucket refuses a value of this size.", "Ask its operator to raise its maximum value size."),
     10077: (
         "The bucket is full.",

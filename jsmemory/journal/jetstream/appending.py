@@ -22,9 +22,7 @@ START: Final = Tail(0, "")
 """The tail of a run that has no record yet."""
 
 
-_REFUSALS: Final = {
-    10002: ("The account has taken up all of its storage.", "Ask its operator to raise max_file of the account."),
-    10047: ("The server's storage for JetStream is full.", "Ask its operator to raise max_file_store."),
+_REFUSALS: Final = translate.NO_ROOM | {
     10054: ("The stream of the journal refuses a record of this size.", "Ask its operator to lift max_msg_size."),
     10077: ("The stream of the journal is full.", "Ask its operator to raise its limits with 'nats stream edit'."),
     10109: ("The stream of the journal is sealed.", "Ask its operator for a new one."),
