@@ -72,7 +72,7 @@ class Directory:
             raise InvalidOptionsError("directory", "names something that is no directory", "Name another one.")
         if self.prefix:
             inner = self.path / self.prefix
-            if is_too_long(inner):
+            if _is_too_long(inner):
                 raise InvalidOptionsError(
                     "prefix", "is longer than a name may be on this file system", "Choose a shorter one."
                 )
@@ -86,8 +86,7 @@ class Directory:
         Raises:
             InvalidOptionsError: the path is too long, or a name in it is.
         """
-        if is_too_long(self.path):
-            raise InvalidOptionsError("directory", "is longer than a path may be, or a name in it", "Name another one.")
+        refuse_too_long(self.path, "directory")
 
     def twin_of_prefix(self) -> bool:
         """Whether beside the sub-directory lies a name that differs from its own only in case."""
@@ -192,8 +191,22 @@ def _is_prefix(prefix: str) -> bool:
     return True
 
 
-def is_too_long(path: Path) -> bool:
-    """Whether a path is longer than its file system can have one, or a name in it. Makes nothing."""
+def refuse_too_long(path: Path, option: str) -> None:
+    """
+    Refuse a path that is longer than its file system can have one, or a name in it. Makes nothing.
+
+    Args:
+        path: The path.
+        option: What it was given as.
+
+    Raises:
+        InvalidOptionsError: it is.
+    """
+    if _is_too_long(path):
+        raise InvalidOptionsError(option, "is longer than a path may be, or a name in it", "Name another one.")
+
+
+def _is_too_long(path: Path) -> bool:
     # Of what is missing each name is asked for where the first one would be made: the system
     # gives up at what is not there, before it looks at the names behind it.
     missing = list(takewhile(lambda each: not os.path.lexists(each), (path, *path.parents)))

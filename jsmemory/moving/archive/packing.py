@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from jsmemory.backends.file.directory import is_too_long
+from jsmemory.backends.file.directory import refuse_too_long
 from jsmemory.errors import (
     AccessDeniedError,
     ArchiveUnfitError,
@@ -88,8 +88,7 @@ def staged(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         AccessDeniedError: the folder may not be written to.
         BackendUnavailableError: the disk is full or failing.
     """
-    if is_too_long(place):
-        raise InvalidOptionsError("archive", "is longer than a path may be, or a name in it", "Name another one.")
+    refuse_too_long(place, "archive")
     beside: Path | None = None
     refusal: JsMemoryError | None = None
     try:
