@@ -1,9 +1,10 @@
-"""Real servers for every test that asks for one, and somebody who sits in front of a terminal."""
+"""Real servers for every test that asks for one, programs of others, and somebody in front of a terminal."""
 
 import asyncio
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -14,6 +15,18 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["jsmemory.testing.pytest_servers"]
+
+# Proofs by programs that no Python package of ours brings. They are collected where the program
+# is found, and fail where it is demanded.
+collect_ignore_glob = [
+    pattern
+    for pattern, program, variable, demanded in (
+        ("*_with_docker_compose.py", "docker-compose", "DOCKER_COMPOSE", "JSMEMORY_REQUIRE_DOCKER_COMPOSE"),
+        ("*_with_nats_cli.py", "nats", "NATS_CLI", "JSMEMORY_REQUIRE_NATS_CLI"),
+        ("*_with_promtool.py", "promtool", "PROMTOOL", "JSMEMORY_REQUIRE_PROMTOOL"),
+    )
+    if not (os.environ.get(demanded) or os.environ.get(variable) or shutil.which(program))
+]
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and `nohup` the end of the
 # terminal; so would all that they start, which is stopped by the same signals. A handler is no
@@ -99,3 +112,26 @@ def stops_at_any_moment() -> StopsAtAnyMoment:
 def person() -> Person:
     """Who sits in front of a terminal."""
     return Person()
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A folder of programs that only its owner has, and `nats` among them."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """By which they are found; `nats` waits for an answer as long as a busy machine takes."""
+        return {"PATH": f"{self.folder}:{os.environ['PATH']}", "NATS_TIMEOUT": "30s"}
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Programs:
+    """The nats command line, taken from NATS_CLI, else from the search path."""
+    found = os.environ.get("NATS_CLI") or shutil.which("nats")
+    assert found, "There is no nats command line: put it on the path, or name it in NATS_CLI."
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "nats").symlink_to(Path(found).absolute())
+    return Programs(folder)

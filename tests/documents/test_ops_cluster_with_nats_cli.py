@@ -1,11 +1,10 @@
 """The contexts of a cluster's workers and operators, made by the program that makes them."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,18 +17,14 @@ USERS = {"team": "operator", "system": "sys"}
 
 
 @pytest.mark.parametrize("line", ADDED)
-def test_everybody_in_the_cluster_has_a_context(line: str, tmp_path: Path) -> None:
+def test_everybody_in_the_cluster_has_a_context(line: str, programs: Any, tmp_path: Path) -> None:
     """What tests/documents/test_ops_cluster.py reads from the line is what the program keeps."""
-    program = os.environ.get("NATS_CLI") or shutil.which("nats")
-    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
     name = line.split()[3]
     user = USERS.get(name, name)
     (tmp_path / "ca.pem").touch()
     given = {"NATS_URL": "tls://127.0.0.1:4222", "NATS_CA": f"{tmp_path}/ca.pem", f"PASSWORD_{user}": "secret"}
-    environment = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PATH": os.environ["PATH"], **given}
-    subprocess.run(
-        ["sh", "-euc", line.replace("nats ", f"{program} ", 1)], env=environment, check=True, capture_output=True
-    )
+    environment = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), **programs.environment, **given}
+    subprocess.run(["sh", "-euc", line], env=environment, check=True, capture_output=True)
     kept = json.loads((tmp_path / "nats" / "context" / f"{name}.json").read_text())
     assert {field: value for field, value in kept.items() if value} == {
         "url": "tls://127.0.0.1:4222",

@@ -1,9 +1,7 @@
 """Buckets that lose or refuse memories, made for real; and what needs a program that may be missing."""
 
 import json
-import os
 import secrets
-import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -12,14 +10,6 @@ from nats.aio.client import Client
 
 from jsmemory.backends.jetstream.facts import StreamFacts
 from jsmemory.testing.servers import make_bucket
-
-# The proofs that the printed commands run need the nats command line, which no Python
-# package brings. They are collected where it is found, and fail where it is demanded.
-collect_ignore = (
-    []
-    if os.environ.get("JSMEMORY_REQUIRE_NATS_CLI") or os.environ.get("NATS_CLI") or shutil.which("nats")
-    else ["test_recipe_with_nats_cli.py"]
-)
 
 HOUR_NS = 3600 * 1_000_000_000
 

@@ -2,15 +2,13 @@
 The printed commands, run by the real nats command line against a real server.
 
 That program comes with no Python package. It is taken from NATS_CLI, else from the search
-path; where it is not found these tests are not collected (see this folder's conftest.py),
+path; where it is not found these tests are not collected (see tests/conftest.py),
 and with JSMEMORY_REQUIRE_NATS_CLI=1 they are, and fail. A release is checked that way.
 """
 
 import base64
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -34,15 +32,10 @@ README = ROOT / "ops" / "README.md"
 
 
 @pytest.fixture
-def shell(tmp_path: Path, nats_server: NatsServer) -> Shell:
+def shell(tmp_path: Path, programs: Any, nats_server: NatsServer) -> Shell:
     """An operator's shell without a terminal: `nats` is on its path and talks to the shared server."""
-    program = os.environ.get("NATS_CLI") or shutil.which("nats")
-    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "nats").symlink_to(Path(program).absolute())
     environment = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        **programs.environment,
         "HOME": str(tmp_path),
         "NATS_URL": nats_server.url,
     }

@@ -1,8 +1,6 @@
 """Servers that run with what is printed for their workers, and a store put through its paces."""
 
 import json
-import os
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -23,14 +21,6 @@ from jsmemory import (
 )
 from jsmemory.testing.servers import NatsServer, ServerSettings, embedded_server, make_bucket, plain_client
 from jsmemory.testing.streams import make_stream
-
-# The proofs that printed commands run need the nats command line, which no Python package
-# brings. They are collected where it is found, and fail where it is demanded.
-collect_ignore_glob = (
-    []
-    if os.environ.get("JSMEMORY_REQUIRE_NATS_CLI") or os.environ.get("NATS_CLI") or shutil.which("nats")
-    else ["*_with_nats_cli.py"]
-)
 
 SECRET = "secret"
 

@@ -1,9 +1,7 @@
 """The doctor's cures, run by the real nats command line; collected as its neighbour for provisioning is."""
 
 import asyncio
-import os
 import shlex
-import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,16 @@ from nats.aio.client import Client
 from jsmemory import Report, examine_bucket
 from jsmemory.testing.servers import NatsCluster, NatsServer, make_bucket
 
-LONGEST_S = 30.0
+LONGEST_S = 60.0
 Shell = Callable[[str, str], None]
 
 
 @pytest.fixture
-def shell(tmp_path: Path, person: Any) -> Shell:
+def shell(tmp_path: Path, programs: Any, person: Any) -> Shell:
     """Somebody at a terminal, with `nats` on the path, who talks to a server."""
-    program = os.environ.get("NATS_CLI") or shutil.which("nats")
-    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "nats").symlink_to(Path(program).absolute())
 
     def run(command: str, url: str) -> None:
-        path = f"{programs}:{os.environ['PATH']}"
-        environment = {"PATH": path, "HOME": str(tmp_path), "NATS_URL": url, "TERM": "xterm"}
+        environment = {**programs.environment, "HOME": str(tmp_path), "NATS_URL": url, "TERM": "xterm"}
         seen = person.runs(["sh", "-c", command], environment)
         assert seen.code == 0, seen.text
 

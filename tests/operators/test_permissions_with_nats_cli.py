@@ -1,14 +1,12 @@
 """
 The lines that are printed for the nats command line, run by it, on a server that takes what came out.
 
-That program comes with no Python package: see this folder's conftest.py.
+That program comes with no Python package: see tests/conftest.py.
 """
 
 import base64
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -30,13 +28,8 @@ BOBS_READER = WorkerPermissions(bucket="team", prefix="bob", read_only=True, iso
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(tmp_path: Path, programs: Any, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """An operator's, in an empty home; `nats` is on its path, and what it keeps is where a host finds it."""
-    program = os.environ.get("NATS_CLI") or shutil.which("nats")
-    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "nats").symlink_to(Path(program).absolute())
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
 
@@ -45,7 +38,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
             ["sh", "-e"],
             input=lines,
             cwd=tmp_path,
-            env={"PATH": f"{programs}:{os.environ['PATH']}", **home, **environment},
+            env={**programs.environment, **home, **environment},
             capture_output=True,
             text=True,
             timeout=60,

@@ -2,12 +2,10 @@
 What is printed, run by the real nats command line against a real server, on a terminal and without.
 
 That program comes with no Python package. It is taken from NATS_CLI, else from the search
-path; where it is not found these tests are not collected (see this folder's conftest.py),
+path; where it is not found these tests are not collected (see tests/conftest.py),
 and with JSMEMORY_REQUIRE_NATS_CLI=1 they are, and fail. A release is checked that way.
 """
 
-import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,7 +22,7 @@ from jsmemory.testing.servers import NatsServer, make_bucket
 from jsmemory.testing.streams import make_stream
 
 SECOND = 1_000_000_000
-LONGEST_S = 30.0
+LONGEST_S = 60.0
 
 Environment = Mapping[str, str]
 OnTerminal = Callable[[str], int]
@@ -32,15 +30,10 @@ Shell = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def environment(tmp_path: Path, nats_server: NatsServer) -> Environment:
+def environment(tmp_path: Path, programs: Any, nats_server: NatsServer) -> Environment:
     """An operator's: `nats` is on the path and talks to the shared server."""
-    program = os.environ.get("NATS_CLI") or shutil.which("nats")
-    assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "nats").symlink_to(Path(program).absolute())
     return {
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        **programs.environment,
         "HOME": str(tmp_path),
         "NATS_URL": nats_server.url,
         "TERM": "xterm",

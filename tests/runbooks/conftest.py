@@ -1,12 +1,11 @@
 """
 Runbooks walked through as their reader would: the commands of a page, section by section, in one shell.
 
-They need the nats command line, which no Python package brings; see tests/operators/conftest.py.
+They need the nats command line, which no Python package brings; see tests/conftest.py.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +15,6 @@ from typing import Any
 import pytest
 
 from jsmemory.testing.servers import NatsCluster, NatsServer, ServerSettings, local_cluster, local_server
-
-collect_ignore_glob = (
-    []
-    if os.environ.get("JSMEMORY_REQUIRE_NATS_CLI") or os.environ.get("NATS_CLI") or shutil.which("nats")
-    else ["*_with_nats_cli.py"]
-)
 
 PAGES = Path(__file__).parents[2] / "ops" / "runbooks"
 NOTHING: Mapping[str, str] = {}
@@ -118,21 +111,16 @@ def _commands(body: str) -> list[str]:
 class Reader:
     """Who opens pages: an operator in a folder of their own, with both programs on the path."""
 
-    def __init__(self, person: Any, home: Path) -> None:
-        program = os.environ.get("NATS_CLI") or shutil.which("nats")
-        assert program, "There is no nats command line: put it on the path, or name it in NATS_CLI."
-        programs = home / "bin"
-        programs.mkdir()
-        (programs / "nats").symlink_to(Path(program).absolute())
+    def __init__(self, person: Any, home: Path, programs: Any) -> None:
         # The jsmemory that is tested, and no other that may be on the path.
-        command = programs / "jsmemory"
+        command = programs.folder / "jsmemory"
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jsmemory.cli "$@"\n')
         command.chmod(0o755)
         self.home = home
         self._person = person
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NATS_", "JSMEMORY_"))}
         self._environment = kept | {
-            "PATH": f"{programs}:{os.environ['PATH']}",
+            **programs.environment,
             "HOME": str(home),
             "XDG_CONFIG_HOME": str(home / "config"),
             "COLUMNS": "200",
@@ -195,9 +183,9 @@ def server() -> Iterator[NatsServer]:
 
 
 @pytest.fixture
-def newcomer(person: Any, tmp_path: Path) -> Iterator[Reader]:
+def newcomer(person: Any, tmp_path: Path, programs: Any) -> Iterator[Reader]:
     """A reader without any servers yet."""
-    reader = Reader(person, tmp_path)
+    reader = Reader(person, tmp_path, programs)
     yield reader
     reader.end()
 

@@ -1,9 +1,7 @@
 """What is watched, read from ops/: alerts, panels, and the series that they are made of."""
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +9,6 @@ from typing import Any, Final
 
 import pytest
 import yaml
-
-# The proofs that Prometheus understands all of it need its promtool, which no Python package
-# brings. They are collected where it is found, and fail where it is demanded.
-collect_ignore_glob = (
-    []
-    if os.environ.get("JSMEMORY_REQUIRE_PROMTOOL") or os.environ.get("PROMTOOL") or shutil.which("promtool")
-    else ["*_with_promtool.py"]
-)
 
 ROOT: Final = Path(__file__).parents[2]
 OF_PROMETHEUS: Final = {"up", "ALERTS"}
