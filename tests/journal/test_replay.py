@@ -162,6 +162,7 @@ def test_what_no_run_writes_is_reported_with_its_place(line: bytes, problem: str
         (raw(kind="meta", data={"run_id": "night", "version": 2}), "version 2"),
         (raw(kind="meta", data={"run_id": "night"}), "does not hold"),
     ],
+    ids=["a claim", "another run", "another version", "no version"],
 )
 def test_a_run_begins_with_its_own_first_record(first: bytes, problem: str) -> None:
     """The file of another run, copied or renamed, would hand its authority to a run that never earned it."""

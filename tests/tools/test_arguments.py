@@ -129,7 +129,7 @@ async def test_several_things_that_are_wrong_are_told_at_once() -> None:
         {1: 2},
         {None: None},
         {"\ud800": 1},
-        object(),
+        ...,
     ],
     ids=ascii,
 )

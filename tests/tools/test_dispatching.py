@@ -186,7 +186,7 @@ async def test_an_unknown_tool_is_answered_with_those_that_there_are(
         {"type": ["tool_use"]},
         {"type": "text", "text": "I will now list the memories"},
         SimpleNamespace(name="memory_list"),
-        object(),
+        ...,
     ],
     ids=lambda call: repr(call)[:40],
 )
