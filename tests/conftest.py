@@ -125,6 +125,9 @@ do code=0
    cat "$said" >&2
    [ $code -ne 0 ] && [ $left -gt 0 ] && grep -qE 'no responders|deadline exceeded|peer offline' "$said" || exit $code
    sleep 1
+   if [ "$1 $2 $3" = "backup restore stream" ]
+   then {nats} stream rm "$(grep -oE '"name": *"[^"]+"' "$4/backup.json" | head -n 1 | cut -d'"' -f4)" --force
+   fi
 done
 """
 

@@ -68,11 +68,15 @@ async def test_every_page_is_in_the_list_and_the_list_has_no_other(reader: Any, 
 # -- Back up and restore ----------------------------------------------------------------------
 
 
+BACKUPS = ("Back up", "Restore", "Without the nats command line")
+BROKEN_OFF = "A restore that broke off"
+
+
 async def test_a_backup_comes_back_with_every_sequence_and_no_run_overwrites_by_an_old_one(
     cluster: NatsCluster, reader: Any
 ) -> None:
     """A restored sequence is given out again, and would let a run overwrite what it never saw."""
-    page = reader.opens("back-up-and-restore")
+    page = reader.opens("back-up-and-restore", leaves=(BROKEN_OFF,))
     async with plain_client(*cluster.urls, **OPERATOR) as nc:
         await make_bucket(nc, "team", replicas=3)
         store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
@@ -86,7 +90,7 @@ async def test_a_backup_comes_back_with_every_sequence_and_no_run_overwrites_by_
         reader.keeps_isolated(replicas=1)
 
         page.run("Back up")
-        isolated = "nats --context=MEMORY_team_zoe"
+        isolated = "NATS_CONTEXT=MEMORY_team_zoe nats"
         page.shell(f"{isolated} stream rm KV_team --force")
         page.shell(f"{isolated} backup restore stream last/MEMORY_team_zoe.backup")
         assert "k" in page.shell("jsmemory --context MEMORY_team_zoe --bucket team --prefix zoe list")
@@ -129,9 +133,31 @@ async def test_a_backup_comes_back_with_every_sequence_and_no_run_overwrites_by_
         page.run("Without the nats command line")
 
 
+async def test_a_restore_that_broke_off_leaves_an_empty_bucket_which_is_removed(
+    cluster: NatsCluster, reader: Any
+) -> None:
+    """A worker would find its memory empty, and fill it anew."""
+    page = reader.opens("back-up-and-restore", leaves=BACKUPS)
+    async with plain_client(*cluster.urls, **OPERATOR) as nc:
+        await make_bucket(nc, "team", replicas=3)
+        store = await JetStreamStore.bind(nc, "team", prefix="alice", **PATIENT)
+        await store.create("k", "d", "one", scope=None)
+        page.shell("mkdir last; nats backup stream KV_team last/team.backup; nats stream rm KV_team --force")
+        kept = json.loads((page.home / "last" / "team.backup" / "backup.json").read_text())
+        begun = json.dumps({"config": kept["config"], "state": kept["state"]}).encode()
+        assert b"deliver_subject" in (await nc.request("$JS.API.STREAM.RESTORE.KV_team", begun, timeout=30.0)).data
+        # Nothing is sent, and the server gives up after ten seconds.
+        async with asyncio.timeout(60):
+            while b"stream not found" in (await nc.request("$JS.API.STREAM.INFO.KV_team", timeout=30.0)).data:
+                await asyncio.sleep(0.2)
+        assert await noted(store) == {}
+        page.run(BROKEN_OFF)
+        assert await noted(store) == {"k": "one"}
+
+
 async def test_a_journal_comes_back_from_a_backup_and_its_runs_go_on(cluster: NatsCluster, reader: Any) -> None:
     """A run that waits in a journal would be lost with the stream."""
-    page = reader.opens("back-up-and-restore", leaves=("Back up", "Restore", "Without the nats command line"))
+    page = reader.opens("back-up-and-restore", leaves=(*BACKUPS, BROKEN_OFF))
     async with plain_client(*cluster.urls, **OPERATOR) as nc:
         await make_bucket(nc, "team", replicas=3)
         await make_stream(nc, "runs", replicas=3)
