@@ -362,3 +362,24 @@ async def test_a_client_for_tests_stops_when_it_is_told_to(nats_server: NatsServ
     """What is stopped with Ctrl-C would go on for ever, where the answer of a request comes at that moment."""
     async with plain_client(nats_server.url) as client:
         await stops_at_any_moment(lambda: client.request("$JS.API.INFO", b""))
+
+
+async def test_a_question_that_got_lost_is_asked_again(nats_server: NatsServer) -> None:
+    """Whose test fails once in a hundred times has no test."""
+    heard = []
+
+    async def answer(message: Msg) -> None:
+        heard.append(message)
+        if len(heard) > 1:
+            await message.respond(b"here")
+
+    async with plain_client(nats_server.url) as client, plain_client(nats_server.url) as other:
+        await other.subscribe("LOST.API.STREAM.INFO.KV_team", cb=answer)
+        await other.flush()
+        assert (await client.request("LOST.API.STREAM.INFO.KV_team")).data == b"here"
+        await other.subscribe("LOST.API.STREAM.CREATE.KV_team", cb=answer)
+        await other.flush()
+        heard.clear()
+        with pytest.raises(TimeoutError):
+            await client.request("LOST.API.STREAM.CREATE.KV_team", timeout=3.0)
+        assert len(heard) == 1

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -24,6 +26,11 @@ STILL_CLEARING = 10049
 """The server cannot make the stream's folder; so it said once, right after one of that name was deleted."""
 
 CONNECT_S = 30.0
+
+QUESTION_S = 2.0
+"""After which a question is asked again. A cluster loses, rarely, the first one of an account at a member."""
+
+_QUESTION = re.compile(r"\.(INFO|(STREAM|CONSUMER)\.(INFO|NAMES|LIST)|STREAM\.MSG\.GET)(\.|$)")
 
 TWO_MINUTES_NS = 120 * 1_000_000_000
 
@@ -183,7 +190,11 @@ async def _store(nc: Client, subject: str, payload: bytes, headers: dict[str, st
 
 
 class _PatientClient(Client):
-    """Also stops when it is told to: in Python 3.11 nats-py drops a cancellation that comes with an answer."""
+    """
+    Asks JetStream's API again what was not answered, and stops when it is told to.
+
+    In Python 3.11 nats-py drops a cancellation that comes with an answer.
+    """
 
     async def request(
         self,
@@ -193,7 +204,16 @@ class _PatientClient(Client):
         old_style: bool = False,
         headers: dict[str, Any] | None = None,
     ) -> Msg:
-        return await heeded(super().request(subject, payload, timeout, old_style, headers))
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            may_ask_again = left > QUESTION_S and _QUESTION.search(subject)
+            patience = QUESTION_S if may_ask_again else max(left, 0.0)
+            try:
+                return await heeded(super().request(subject, payload, patience, old_style, headers))
+            except TimeoutError:
+                if not may_ask_again:
+                    raise
 
     def jetstream(self, **options: Any) -> JetStreamContext:
         return super().jetstream(**({"timeout": REQUEST_S} | options))
