@@ -149,10 +149,11 @@ async def test_a_directory_that_is_gone_is_told_and_one_that_comes_back_is_seen(
         async with asyncio.timeout(LONGEST_S):
             while mirror.told[-1].kind != "updated":
                 await asyncio.sleep(0.02)
+        # Put there whole: a look at one that is still empty would rightly tell of a deletion.
+        await (await FileStore.open(tmp_path / "new")).create("b", "d", "b", scope=None)
         shutil.rmtree(place)
-        other = await FileStore.open(place)
-        await other.create("b", "d", "b", scope=None)
-        await mirror.agrees(view, other)
+        (tmp_path / "new").rename(place)
+        await mirror.agrees(view, await FileStore.open(place))
         async with asyncio.timeout(LONGEST_S):
             while [change.kind for change in mirror.told[-2:]] != ["updated", "updated"]:
                 await asyncio.sleep(0.02)
