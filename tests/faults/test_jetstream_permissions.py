@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from nats.aio.msg import Msg
 
 from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.connecting import connect
@@ -38,11 +39,23 @@ async def test_a_foreign_prefix_is_denied_and_the_permission_named(server: NatsS
 
 async def test_a_denied_read_never_looks_like_an_empty_memory(server: NatsServer) -> None:
     """Fault 36: an agent that takes "not allowed" for "nothing there" writes its notes anew."""
-    async with plain_client(server.url, user="mute", password="secret") as client:
+    asked: list[Msg] = []
+
+    async def note(message: Msg) -> None:
+        asked.append(message)
+
+    async with (
+        plain_client(server.url, user="operator", password="secret") as operator,
+        plain_client(server.url, user="mute", password="secret") as client,
+    ):
+        await operator.subscribe("$JS.API.DIRECT.GET.>", cb=note)
+        await operator.flush()
         # A bare client learns of a denial when a try is over, which takes two seconds.
         store = await JetStreamStore.bind(client, "team", "mute", preflight=False, write_budget=3)
         with pytest.raises(EntryNotFoundError):
             await store.read("k", scope=None)
+        # Again would be too late: to learn what it may not do has taken all of its time.
+        assert len(asked) == 1
         with pytest.raises(AccessDeniedError):
             await store.list()
         with pytest.raises(AccessDeniedError):

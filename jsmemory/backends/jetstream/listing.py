@@ -203,7 +203,8 @@ class Listings:
         if self.is_proven(asked_at):
             return False
         await self.prove(deadline)
-        return True
+        # Who may not ask for a proof gets no better answer by asking again.
+        return self._proven_until != math.inf
 
     async def prove(self, deadline: Deadline) -> None:
         """
