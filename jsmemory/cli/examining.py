@@ -22,6 +22,7 @@ EXAMPLES: Final = (
     "jsmemory doctor --bucket team --identity alice --write-probe --json",
     "jsmemory doctor --directory ./memory --prefix alice",
     "jsmemory doctor --bucket team --journal runs",
+    "until jsmemory doctor --bucket team --only followers; do sleep 1; done",
 )
 
 CODES: Final = {
@@ -58,6 +59,10 @@ def examine(
     write_probe: Annotated[
         bool, typer.Option("--write-probe", help="Write one entry, and delete it. Else nothing is written.")
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="CHECK", help="Report this check and no other; more than once."),
+    ] = None,
 ) -> None:
     """
     Look at everything that decides whether memory is safe; each finding comes with its cure.
@@ -68,16 +73,28 @@ def examine(
 
     The exit code is that of the worst: 0 fine, or with advice only; 6 something to mend, and
     the store can be used; 3 a right is missing, or nobody answers; 5 memories are lost or refused.
+    With --only it is that of the checks which are named, for scripts that wait for one of them.
     """
     if journal is not None and ("/" in journal or journal.startswith(".")):
         raise UsageRefused(f"A journal in files has nothing to look at, as {journal}. Name a stream: --journal STREAM.")
     report = wait_for(_all(choice, monitor or [], journal, thorough=thorough, write_probe=write_probe))
+    if only:
+        report = _narrowed(report, only)
     if choice.as_json:
         screen.put_json(_plain(report))
     else:
         _draw(report)
     if code := CODES[report.verdict]:
         raise typer.Exit(code)
+
+
+def _narrowed(report: Report, only: list[str]) -> Report:
+    names = [check.name for check in report.checks]
+    for name in only:
+        if name not in names:
+            # Not made, as where there is no leader to ask: a script that waits for it has to go on waiting.
+            raise UsageRefused(f"There was no check '{name}' to be made. These were: {', '.join(names)}.")
+    return Report(report.backend, report.location, tuple(check for check in report.checks if check.name in only))
 
 
 async def _all(

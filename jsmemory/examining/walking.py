@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +21,10 @@ from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.facts import STREAM_PREFIX
 from jsmemory.backends.jetstream.finishing import finish
-from jsmemory.backends.jetstream.inbox import sequence_at
+from jsmemory.backends.jetstream.inbox import sequence_at, sequence_of
+from jsmemory.backends.jetstream.leader import last_sequence_for_reader
 from jsmemory.backends.jetstream.wire import Denied, NotAnswered, NotDelivered, Wire
+from jsmemory.errors import BackendError, BackendUnavailableError
 from jsmemory.examining.questions import Silence
 
 _BATCH: Final = 2048
@@ -102,6 +105,30 @@ async def walk(
     Returns:
         Whether that were all of them; or why there is no answer.
     """
+    quiet = Deadline(patience)
+    while True:
+        try:
+            return await _walk(wire, bucket, token, receive, patience, at_most, between)
+        except _KnowsNothing:
+            if quiet.has_passed:
+                return Silence.LATE
+        # The next consumer may be held by another replica.
+        await quiet.pause()
+
+
+class _KnowsNothing(Exception):
+    """Not what there is none of: what a replica has not heard of."""
+
+
+async def _walk(
+    wire: Wire,
+    bucket: str,
+    token: str,
+    receive: Callable[[Seen], None],
+    patience: float,
+    at_most: int | None,
+    between: Callable[[], Awaitable[bool]],
+) -> bool | Silence:
     stream, root = f"{STREAM_PREFIX}{bucket}", f"$KV.{bucket}."
     subjects = f"{root}{token}.>" if token else f"{root}>"
     name = secrets.token_hex(12)
@@ -121,7 +148,7 @@ async def walk(
         reply = await finish(wire.request(create, asked, timeout=patience))
         if translate.decode(reply.data).error is not None:
             return Silence.UNREADABLE
-        inbox = _Inbox(wire, len(root), receive)
+        inbox = _Inbox(wire, len(root), receive, partial(_reached_by_leader, wire, stream, subjects, patience))
         async with wire.subscription(inbox.subject, inbox.take):
             return await inbox.pull_all(
                 wire.api_subject(f"CONSUMER.MSG.NEXT.{stream}.{name}"), at_most, patience, between
@@ -138,15 +165,34 @@ async def walk(
             await finish(wire.request(wire.api_subject(f"CONSUMER.DELETE.{stream}.{name}"), b"", timeout=1))
 
 
+async def _reached_by_leader(wire: Wire, stream: str, subjects: str, patience: float) -> int:
+    """
+    The last sequence of what is walked through; 0 for who may not ask, and has to do with what a replica shows.
+
+    Raises:
+        NotAnswered: no leader said it in time.
+    """
+    try:
+        return await last_sequence_for_reader(wire, stream, subjects, Deadline(patience))
+    except BackendUnavailableError:
+        raise NotAnswered from None
+    except (Denied, BackendError):
+        return 0
+
+
 class _Inbox:
     """Takes in what the consumer delivers."""
 
-    def __init__(self, wire: Wire, root_length: int, receive: Callable[[Seen], None]) -> None:
+    def __init__(
+        self, wire: Wire, root_length: int, receive: Callable[[Seen], None], goal: Callable[[], Awaitable[int]]
+    ) -> None:
         self.subject = wire.connection.new_inbox()
         self._wire = wire
         self._root_length = root_length
         self._receive = receive
+        self._goal = goal
         self._received = 0
+        self._newest: Any = None
         self._status = ""
         self._batch_ended = asyncio.Event()
 
@@ -159,6 +205,7 @@ class _Inbox:
             self._batch_ended.set()
             return
         self._received += 1
+        self._newest = message
         size = headers.get(_SIZE, "0")
         self._receive(
             Seen(
@@ -176,32 +223,46 @@ class _Inbox:
         self, subject: str, at_most: int | None, patience: float, between: Callable[[], Awaitable[bool]]
     ) -> bool:
         """
-        Ask for batches until the server says that nothing is pending, or it is enough.
+        Ask for batches until there is nothing that the leader has besides, or it is enough.
 
         Raises:
             NotAnswered: it stopped before the end.
+            _KnowsNothing: who holds the consumer has not got anything yet of what the leader has.
         """
         request = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
         quiet = Deadline(patience)
-        while self._status != _NOTHING_PENDING:
-            if at_most is not None and self._received >= at_most:
-                return False
+        while at_most is None or self._received < at_most:
             before, self._status = self._received, ""
             self._batch_ended.clear()
             waiting = self._wire.patience(subject)
             await self._wire.send(subject, request, reply=self.subject)
             await self._until_batch_ended(patience)
-            if self._received == before and self._status != _NOTHING_PENDING:
+            if self._received > before:
+                quiet = Deadline(patience)
+            if self._received > before or self._status == _NOTHING_PENDING:
+                if not await between():
+                    return False
+                if self._status != _NOTHING_PENDING:
+                    continue
+                if self._reached >= await self._goal():
+                    return True
+                # The replica that holds the consumer lags, as followers do for seconds after a restore.
+                if self._newest is None:
+                    raise _KnowsNothing
+            else:
                 waiting.raise_if_denied()
-                if self._status != _NOBODY_LISTENS or quiet.has_passed:
+                if self._status != _NOBODY_LISTENS:
                     raise NotAnswered
                 # A consumer that was made just now is not known to every server of a cluster yet.
-                await quiet.pause()
-                continue
-            if not await between():
-                return False
-            quiet = Deadline(patience)
-        return True
+            if quiet.has_passed:
+                raise NotAnswered
+            await quiet.pause()
+        return False
+
+    @property
+    def _reached(self) -> int:
+        # Messages come in the order of their sequences.
+        return 0 if self._newest is None else sequence_of(self._newest)
 
     async def _until_batch_ended(self, patience: float) -> None:
         received = -1

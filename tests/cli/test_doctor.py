@@ -70,6 +70,16 @@ def test_files_are_examined_as_well(shell: Any) -> None:
     assert str(shell.folder) not in json.dumps(report)
 
 
+def test_a_script_waits_for_one_check(shell: Any) -> None:
+    """Whoever waits until all is well waits for ever, where another thing is wrong; or not at all, if none is made."""
+    shell("write", "k", "-d", "x")
+    assert {each["check"] for each in shell("doctor", "--only", "entries", "--json").json["checks"]} == {"entries"}
+    refused = shell("doctor", "--only", "entries", "--only", "followers")
+    assert (refused.code, refused.out) == (2, b"")
+    assert "'followers'" in refused.err
+    assert "left_over" in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "named"),
     [
