@@ -124,14 +124,23 @@ class _Course:
         markers = self._old[:room]
         self._is_cut = len(markers) < len(self._old)
         self._old.clear()
-        if self._dry_run:
-            self._removed += len(markers)
-        elif markers:
-            self._removed += await self._removing.remove(markers, self._until)
-        if self._until is not None and self._until.has_passed:
+        try:
+            if self._dry_run:
+                self._removed += len(markers)
+            elif markers:
+                await self._removing.remove(markers, self._count, self._until)
+            if self._until is not None and self._until.has_passed:
+                self._is_cut = True
+        except BaseException:
             self._is_cut = True
-        self._on_progress(self.compaction())
+            raise
+        finally:
+            # Also to whoever stops it on the way: what has been removed is told.
+            self._on_progress(self.compaction())
         return not self._is_cut
+
+    def _count(self) -> None:
+        self._removed += 1
 
     def compaction(self) -> Compaction:
         """How far it is."""

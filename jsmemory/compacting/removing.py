@@ -9,7 +9,7 @@ Only a bucket that was deleted and made anew counts from 1 again. So before a pu
 for again, and before each batch, the bucket is asked whether it is still the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import anyio
@@ -69,16 +69,14 @@ class Removing:
         self._created = described.created
         return described
 
-    async def remove(self, markers: Iterable[Seen], until: Deadline | None = None) -> int:
+    async def remove(self, markers: Iterable[Seen], removed: Callable[[], None], until: Deadline | None = None) -> None:
         """
         Remove some markers, side by side.
 
         Args:
             markers: As a walk has met them.
+            removed: Called for each that was still there, so that whoever stops it knows how many were.
             until: When to begin no further one.
-
-        Returns:
-            How many were still there.
 
         Raises:
             AccessDeniedError: the credentials may not purge.
@@ -86,15 +84,13 @@ class Removing:
         """
         await self._make_sure(Deadline(WRITE_BUDGET))
         left = iter(markers)
-        removed = 0
 
         async def work() -> None:
-            nonlocal removed
             for marker in left:
                 if until is not None and until.has_passed:
                     return
-                was_there = await self._remove(marker)
-                removed += was_there
+                if await self._remove(marker):
+                    removed()
 
         try:
             async with anyio.create_task_group() as tasks:
@@ -102,7 +98,6 @@ class Removing:
                     tasks.start_soon(work)
         except* BackendError as failures:
             raise failures.exceptions[0] from None
-        return removed
 
     async def _remove(self, marker: Seen) -> bool:
         """Whether the marker was there, and is not any more."""

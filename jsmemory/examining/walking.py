@@ -223,13 +223,14 @@ class _Inbox:
         self, subject: str, at_most: int | None, patience: float, between: Callable[[], Awaitable[bool]]
     ) -> bool:
         """
-        Ask for batches until there is nothing that the leader has besides, or it is enough.
+        Ask for batches until there is nothing that the leader had besides when it began, or it is enough.
 
         Raises:
             NotAnswered: it stopped before the end.
             _KnowsNothing: who holds the consumer has not got anything yet of what the leader has.
         """
         request = msgspec.json.encode({"batch": _BATCH, "no_wait": True})
+        goal = await self._goal()
         quiet = Deadline(patience)
         while at_most is None or self._received < at_most:
             before, self._status = self._received, ""
@@ -244,7 +245,7 @@ class _Inbox:
                     return False
                 if self._status != _NOTHING_PENDING:
                     continue
-                if self._reached >= await self._goal():
+                if self._reached >= goal or self._reached >= (goal := min(goal, await self._goal())):
                     return True
                 # The replica that holds the consumer lags, as followers do for seconds after a restore.
                 if self._newest is None:
