@@ -21,8 +21,8 @@ from jsmemory.testing.torture.records import (
 class Story:
     """Calls on the key ``k``, unless they name another, in the keyspace ``few``."""
 
-    def __init__(self, capacity: int = 1024, replicas: int = 1) -> None:
-        self.records: list[Record] = [Set("jetstream" if replicas > 1 else "file", replicas, 0, 1.0, 1, capacity, 0.0)]
+    def __init__(self, capacity: int = 1024) -> None:
+        self.records: list[Record] = [Set("file", 1, 0, 1.0, 1, capacity, 0.0)]
         self._calls = 0
 
     def call(self, operation, start, end, value="", *, run="r", store="s", key="k", code="", outcome="", **ended):
@@ -96,9 +96,3 @@ def story() -> Story:
 def small() -> Story:
     """An empty history of keyspaces that hold two entries."""
     return Story(capacity=2)
-
-
-@pytest.fixture
-def replicated() -> Story:
-    """The same, of a bucket on three replicas."""
-    return Story(capacity=2, replicas=3)

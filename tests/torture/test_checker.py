@@ -643,26 +643,6 @@ def test_a_listing_may_show_one_too_many_while_it_is_taken_back(small):
     assert Guarantee.CAPACITY in small.broken
 
 
-@pytest.mark.parametrize("is_updated", [False, True])
-def test_on_replicas_what_a_killed_worker_had_not_counted_may_stay_and_nothing_else(replicated, small, is_updated):
-    """What is documented of replicas: nobody is there any more who would take it back."""
-    for story, broken in ((replicated, set()), (small, {Guarantee.CAPACITY})):
-        story.create(0, 1, "v0", key="k0")
-        story.create(0, 1, "v1", key="k1")
-        story.create(2, None, "v2", key="k2")
-        story.die(3)
-        value = "u" if is_updated else "v2"
-        if is_updated:
-            story.read(3, 4, "v2", key="k2", run="other")
-            story.update(4, 5, "u", key="k2", run="other")
-        story.list(6, 7, ("k0", "v0"), ("k1", "v1"), ("k2", value), run="other")
-        story.end(k0="v0", k1="v1", k2=value)
-        assert story.broken == broken
-    replicated.create(8, 9, "v3", key="k3", run="other")
-    replicated.list(10, 11, ("k0", "v0"), ("k1", "v1"), ("k2", value), ("k3", "v3"), run="other")
-    assert Guarantee.CAPACITY in replicated.broken
-
-
 def test_more_acknowledged_entries_than_a_store_holds_are_told_also_if_nobody_lists_them(small):
     """They were there together, and whoever had listed them then would have seen it."""
     for number in range(3):

@@ -21,11 +21,9 @@ def check_capacity(history: History) -> Iterator[Violation]:
     Count what listings and the final states show, and what can have been there when a store said that it was full.
 
     At rest the limit holds exactly. While creates are under way, each of them may stand for
-    the moment that it takes to count it and to take it back. On replicas one whose worker was
-    killed in that moment may stay, and no other entry: README says so.
+    the moment that it takes to count it and to take it back.
     """
     capacity = MAX_ENTRIES if history.settings is None else history.settings.capacity
-    is_replicated = history.settings is not None and history.settings.replicas > 1
     creates: defaultdict[str, list[Call]] = defaultdict(list)
     for call in history.calls:
         # One that found the key taken has stood at no moment.
@@ -33,15 +31,12 @@ def check_capacity(history: History) -> Iterator[Violation]:
             creates[call.space].append(call)
     for call in history.calls:
         if call.operation == "list" and len(call.listed) > capacity:
-            under_way = {each for each in creates[call.space] if each.start < call.end and each.end > call.start}
-            if is_replicated:
-                under_way |= _left_behind(call, creates[call.space])
+            under_way = [each for each in creates[call.space] if each.start < call.end and each.end > call.start]
             if len(call.listed) > capacity + len(under_way):
                 what = f"{len(call.listed)} entries were listed, of {capacity} that there may be"
                 yield violation(Guarantee.CAPACITY, what, [*under_way, call])
     for rest in map(final_listing, history.rests):
-        left = _left_behind(rest, creates[rest.space]) if is_replicated else set()
-        if len(rest.listed) > capacity + len(left):
+        if len(rest.listed) > capacity:
             # Those that came last are the ones too many.
             kept = {value for _, value in rest.listed}
             last = [each for each in creates[rest.space] if each.value in kept][capacity:]
@@ -49,18 +44,6 @@ def check_capacity(history: History) -> Iterator[Violation]:
             yield violation(Guarantee.CAPACITY, what, [*last, rest])
     yield from _held_at_once(history, capacity)
     yield from _refused_with_room(history, capacity)
-
-
-def _left_behind(listing: Call, creates: Sequence[Call]) -> set[Call]:
-    """Creates that were cut off with their workers, and whose entries a listing shows, updated perhaps."""
-    shown, created = dict(listing.listed), {each.value for each in creates}
-    made: dict[str, Call] = {}
-    for each in creates:
-        value = shown.get(each.key)
-        may_be_its = each.start < listing.end and not each.is_refused
-        if value is not None and may_be_its and (value == each.value or value not in created):
-            made[each.key] = each
-    return {each for each in made.values() if each.is_open}
 
 
 def _held_at_once(history: History, capacity: int) -> Iterator[Violation]:
