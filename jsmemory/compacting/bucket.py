@@ -38,7 +38,7 @@ async def compact_bucket(
     on_progress: Progressed = unheeded,
 ) -> Compaction:
     """
-    Remove what is left of keys that were deleted some time ago; never a value.
+    Remove what is left of keys that were deleted some time ago, and of creates that were given up; never an entry.
 
     Takes the right to ``STREAM.PURGE`` of the bucket, with which everything in it could be
     removed: an operator's. The bucket may be in use. Cut short at any point it leaves a whole
@@ -108,7 +108,7 @@ class _Course:
         """Take in the last message of a name."""
         self._seen += 1
         self._left = seen.left
-        if not seen.is_marker:
+        if seen.is_value:
             return
         if seen.stored_at > self._cutoff:
             self._young += 1

@@ -68,10 +68,10 @@ class Census:
     def take(self, seen: Seen) -> None:
         """Count one message."""
         if not self._is_ours(seen.name):
-            if not seen.is_marker:
+            if seen.is_value:
                 self.foreign.add(seen.name)
             return
-        if seen.is_marker:
+        if not seen.is_value:
             self.markers += 1
             return
         self.values += 1

@@ -72,7 +72,7 @@ async def list_prefixes(nc: Connection, bucket: str, *, api_prefix: str | None =
 
     def count(seen: Seen) -> None:
         token, dot, key = seen.name.partition(".")
-        if not seen.is_marker and is_legal_key(token) and (not dot or is_legal_key(key)):
+        if seen.is_value and is_legal_key(token) and (not dot or is_legal_key(key)):
             counted[token if dot else ""] += 1
 
     walked = await walk(wire, bucket, "", count, at_most=None, patience=_PATIENCE)

@@ -86,7 +86,7 @@ def _count(message: _Stored, root: str, census: Census) -> None:
     value = Message.from_leader_get(message).value
     name = message.subject.removeprefix(root)
     before = census.values
-    census.take(Seen(name, len(message.data), value is None, is_described=True))
+    census.take(Seen(name, len(message.data), value is not None, is_described=True))
     if census.values > before and not read_description(message.data):
         census.undescribed.add(name)
 

@@ -44,14 +44,15 @@ class Seen:
     Attributes:
         name: In the bucket, with the prefix.
         size: Bytes of its value.
-        is_marker: Whether it says that the key is gone.
+        is_value: Whether it is an entry's; else it is a marker that the key is gone, or the value of a
+            create that was given up before there was a place for it.
         is_described: Whether its header holds the description, as our own writes have it.
         reply: The subject that its delivery could be acknowledged on, which says more of it.
     """
 
     name: str
     size: int
-    is_marker: bool
+    is_value: bool
     is_described: bool
     reply: str = field(default="", repr=False)
 
@@ -211,7 +212,7 @@ class _Inbox:
             Seen(
                 message.subject[self._root_length :],
                 int(size) if size.isdecimal() else 0,
-                messages.is_marker(headers),
+                not (messages.is_marker(headers) or messages.is_provisional(headers, sequence_of(message))),
                 messages.DESCRIPTION in headers,
                 message.reply,
             )

@@ -309,7 +309,11 @@ async def test_a_lost_create_in_a_bucket_that_was_made_anew_is_not_held_against_
         await other.read("k", scope=scope)
         await other.update("k", "d", "after reading mine", scope=scope)
 
-    lossy.lose("answer", f"$KV.{bucket}.p.k", times=1, then=go_on)
+    async def lose_what_makes_it_an_entry() -> None:
+        lossy.lose("answer", f"$KV.{bucket}.p.k", then=go_on)
+
+    lossy.lose("answer", f"$KV.{bucket}.p.k")
+    lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=lose_what_makes_it_an_entry)
     await store.create("k", "d", "mine", scope=None)
     assert (await other.read("k", scope=None)).content == "after reading mine"
 
@@ -346,10 +350,10 @@ async def read_by(store: JetStreamStore, key: str) -> Scope:
     return scope
 
 
-async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_new_one(
+async def test_one_too_many_that_goes_with_its_bucket_is_created_in_the_new_one_or_refused_by_it(
     nc: Client, bucket: str, lossy: LossyConnection
 ) -> None:
-    """It was stored, and is gone by the operator's act: to say that somebody else's note is there would be a lie."""
+    """It was no entry yet. To say that it was written, of a bucket that holds somebody else's note, would be a lie."""
     store = await JetStreamStore.bind(lossy, bucket, "p", preflight=False)
     planted = b"---\ndescription: d\n---\n\nc"
     await plant(nc, bucket, {f"p.k{number}": planted for number in range(MAX_ENTRIES - 1)})
@@ -365,7 +369,9 @@ async def test_one_too_many_that_goes_with_its_bucket_is_not_held_against_the_ne
     # Counted with one place left; taken by somebody else before the create arrives, so it is one too many.
     lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=overtake)
     lossy.lose("answer", "$JS.API.CONSUMER.DELETE", then=remove)
-    await store.create("k", "d", "mine", scope=None)
+    with pytest.raises(EntryExistsError):
+        await store.create("k", "d", "mine", scope=None)
+    assert (await store.read("k", scope=None)).content == "c"
 
 
 async def test_who_asks_for_the_bucket_at_the_same_time_asks_once(
@@ -403,21 +409,24 @@ async def test_who_gives_up_asking_for_the_bucket_holds_nobody_up(
 async def test_a_lost_create_that_lands_in_a_bucket_made_anew_is_not_refused(
     nc: Client, bucket: str, lossy: LossyConnection, preflight: bool
 ) -> None:
-    """In the bucket before the key held a value, so that it could not land; in this one it could, and did."""
+    """In the bucket before the key held a value, so that it could not land; in this one it could."""
     store = await JetStreamStore.bind(lossy, bucket, "p", preflight=preflight)
     await store.create("k", "d", "before", scope=None)
     await make_anew(nc, bucket)
     lossy.lose("answer", f"$KV.{bucket}.p.k")
     with pytest.raises(OutcomeUnknownError):
         await store.create("k", "d", "mine", scope=None)
-    assert (await store.read("k", scope=None)).content == "mine"
+    # It was stored on the count of the old bucket, which makes no entry of it in the new one.
+    assert await store.list() == ()
+    await store.create("k", "d", "once more", scope=None)
+    assert (await store.read("k", scope=None)).content == "once more"
 
 
-async def test_a_create_whose_bucket_was_made_anew_while_it_was_counted_was_stored(
+async def test_a_create_whose_bucket_was_made_anew_while_it_was_counted_is_the_new_one_s_to_take(
     cluster_nc: Client, replicated_bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    Told of what is in the new bucket, an agent would take its own note for another's, or for never stored.
+    It was no entry of the old one. To say that it is stored would be as untrue of the one as of the other.
 
     Found by ``jsmemory torture --servers 5 --seed 5006``.
     """
@@ -438,7 +447,8 @@ async def test_a_create_whose_bucket_was_made_anew_while_it_was_counted_was_stor
         await asyncio.sleep(1.6)
 
     lossy.lose("request", f"$KV.{name}.p.late", then=be_overtaken)
-    await store.create("late", "d", "c", scope=None)
+    with pytest.raises(EntryExistsError):
+        await store.create("late", "d", "c", scope=None)
     assert (await store.read("late", scope=None)).content == "theirs"
 
 
@@ -474,6 +484,25 @@ async def test_a_count_of_a_bucket_that_is_gone_lets_nobody_pass_the_limit_of_th
         with pytest.raises(EntryExistsError):
             await store.create("k1", "d", "c", scope=None)
     await plant(client, name, {f"p.k{number}": b"x" for number in range(400, MAX_ENTRIES)})
+    with pytest.raises(StoreFullError):
+        await store.create("late", "d", "c", scope=None)
+    assert len(await store.list()) == MAX_ENTRIES
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_what_changed_in_the_new_bucket_is_not_added_to_what_was_counted_in_the_old_one(
+    nc: Client, bucket: str, monkeypatch: pytest.MonkeyPatch, preflight: bool
+) -> None:
+    """Most of what is there came before the sequence that was counted up to: a full store would count as half full."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 1000.0)
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=preflight)
+    await plant(nc, bucket, {f"others.k{number}": b"x" for number in range(500)})
+    await store.create("first", "d", "c", scope=None)
+    assert len(await store.list()) == 1
+
+    await make_anew(nc, bucket)
+    await plant(nc, bucket, {f"p.k{number}": b"x" for number in range(MAX_ENTRIES)})
+    await plant(nc, bucket, {f"others.k{number}": b"x" for number in range(600)})
     with pytest.raises(StoreFullError):
         await store.create("late", "d", "c", scope=None)
     assert len(await store.list()) == MAX_ENTRIES

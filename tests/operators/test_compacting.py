@@ -80,6 +80,16 @@ async def test_markers_go_and_values_stay(nc: Client, bucket: str) -> None:
     assert (again.seen, again.removed, again.is_whole) == (12, 0, True)
 
 
+async def test_a_create_that_was_given_up_goes_as_a_marker_does(nc: Client, bucket: str) -> None:
+    """Its writer was killed before there was a place for it: no store shows it, and nobody else tidies up."""
+    store = await JetStreamStore.bind(nc, bucket, "p")
+    await store.create("k", "d", "c", scope=None)
+    await put(nc, bucket, "p.given-up", **{"Jsm-New": "0-0"})
+    assert await compact_bucket(nc, bucket) == Compaction(seen=2, total=2, young=1, is_whole=True)
+    assert await compact_bucket(nc, bucket, older_than=0) == Compaction(seen=2, total=2, removed=1, is_whole=True)
+    assert await names_in(nc, bucket) == {"p.k"}
+
+
 async def test_a_marker_that_is_not_old_enough_stays(nc: Client, bucket: str) -> None:
     """A create that was given up, and comes late, would bring a deleted note back."""
     await mark(nc, bucket, "p.k")

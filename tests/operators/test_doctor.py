@@ -284,8 +284,8 @@ def test_counting_takes_no_more_memory_for_more_names() -> None:
     """A bucket of a million entries must be examined on a host that has nothing to spare."""
     census = Census(None)
     for number in range(20_000):
-        census.take(Seen(f"p{number}.key", 0, is_marker=False, is_described=False))
-        census.take(Seen(f"p{number}.a/b", MAX_ENTRY_BYTES + 1, is_marker=False, is_described=False))
+        census.take(Seen(f"p{number}.key", 0, is_value=True, is_described=False))
+        census.take(Seen(f"p{number}.a/b", MAX_ENTRY_BYTES + 1, is_value=True, is_described=False))
     assert census.values == census.foreign.count == 20_000
     assert len(census.unlooked) == BODIES
     assert len(census.by_prefix) <= 10_000

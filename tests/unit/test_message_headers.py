@@ -1,7 +1,8 @@
-"""The description once more, in a header: what a listing shows without the body."""
+"""What our headers say of a message: the description once more, and whether it is an entry yet."""
 
 from urllib.parse import quote
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,3 +25,26 @@ def test_a_description_in_a_header_is_ascii_and_comes_back(description: str) -> 
     assert encoded.isascii()
     assert encoded == quote(description, safe=PRINTABLE)
     assert messages.decode_description(encoded) == description
+
+
+@fuzz
+@given(st.integers(0, 2**63), st.integers(0, 2**63), st.integers(1, 2**63))
+def test_a_first_value_tells_by_its_own_sequence_whether_it_is_an_entry(after: int, until: int, sequence: int) -> None:
+    """Whoever reads it has to decide alike, and may have seen nothing but this message."""
+    window = messages.Window(after, until)
+    assert messages.is_provisional({messages.NEW: str(window)}, sequence) == (not after < sequence <= until)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "close", "0-", "-7", "0-7-9", "\u0660-\u0666", " 0-6", "0-6\n", "9" * 21 + "-6"]
+)
+def test_what_is_no_window_makes_no_value_invisible(text: str) -> None:
+    """Another program may have written anything there, and its note is a note."""
+    assert not messages.is_provisional({messages.NEW: text}, 7)
+
+
+def test_a_message_that_was_taken_over_from_another_stream_is_what_it_was_there() -> None:
+    """Its sequence is another one; an operator who moves a fleet must lose no note."""
+    headers = {messages.NEW: "0-6"}
+    assert messages.is_provisional(headers, 7)
+    assert not messages.is_provisional(headers | {messages.SOURCE: "KV_old 3 $KV.old.> > $KV.old.p.k"}, 7)

@@ -108,7 +108,6 @@ class JetStreamBackend(Backend):
             self._committing,
             self._marks,
             self._prefix,
-            is_replicated=bound.is_replicated,
             make_sure=partial(self._make_sure, bound),
         )
         realm = f"jetstream:{self._bucket}:{self._prefix.token}:{bound.incarnation}"
@@ -241,7 +240,7 @@ class JetStreamBackend(Backend):
         return self._asks_leader
 
     async def _make_sure_again(self, bound: Bound, name: str, expected: int, deadline: Deadline) -> None:
-        """Before a conditional write is sent again; `expected` is 0 where the condition is not on the key."""
+        """Before a conditional write is sent again; `expected` is 0 where it follows nothing."""
         if await self._make_sure(bound, 0.0, deadline) or expected == 0:
             return
         # Shows a value of another bucket under the same sequence for what it is.
@@ -285,16 +284,14 @@ class JetStreamBackend(Backend):
         places, reached_before = self._places, self._places.reached
         listing = await self._listings.take(deadline)
         items: list[Item] = []
-        taken: set[str] = set()
         foreign: dict[str, str] = {}
         for name, row in listing.rows.items():
             if not row.is_value or (key := self._prefix.strip(name)) is None:
                 continue
-            taken.add(name)
             if row.description is None:
                 foreign[name] = key
             else:
                 items.append(Item(key, row.description))
-        places.learn(taken, listing.last, reached_before)
+        places.learn(listing, reached_before)
         found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]

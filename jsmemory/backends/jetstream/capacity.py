@@ -1,55 +1,53 @@
 """
-The last place: no more than so many keys at rest, however many processes race for it.
+The last place: never more than so many entries, however many processes race for it, and whoever is killed.
 
-JetStream counts nothing for us. Three facts stand in for a count.
+JetStream counts nothing for us. But between a listing and a publish no more keys can have come
+than messages were stored meanwhile. So each first value names, from the last count, the
+sequences at which there is a place for it whatever the others do. Stored at one of those it is
+an entry at once, and far from the limit that is always so.
 
-Between a listing and an acknowledgement no more keys can have come than messages were stored
-meanwhile, and every acknowledgement names the stream's sequence: far from the limit one
-listing is proof enough for hundreds of creates.
+Stored at another it is provisional: no read and no listing shows it, in any process, since its
+own sequence tells. Its writer counts, and has it stored once more, as an entry, if it finds
+that there is a place for it and for all the provisional ones that came before. Of those that
+race, all see the same order; exactly as many become entries as fit. The others are taken back.
 
-On one server a publish can be made conditional on the last sequence of the whole prefix
-(nats-server 2.11 and newer): near the limit a key is stored only if nothing has changed since
-it was counted.
-
-Replicas do not check that condition against what is in flight under another one. There a key
-is stored on its own condition, and then counted: of those that are too many, the ones that
-came last give way. All of them see the same order, so exactly as many stay as fit. What may
-have to give way is marked: whoever reads it asks the leader whether it is still there, since a
-replica that lags would show what was refused.
+A writer that is killed on the way leaves what nobody has been told of, and what is no entry.
+Whoever it keeps from a place waits a moment and removes it: on the condition of its sequence,
+so that one who was merely slow is refused, and begins again. A count is never locked, and
+nothing that was acknowledged is ever taken away.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final
 
 from jsmemory.backend import Record
-from jsmemory.backends.jetstream.binding import MadeAnew
 from jsmemory.backends.jetstream.committing import Committing
 from jsmemory.backends.jetstream.counting import Count
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.backends.jetstream.messages import Window
 from jsmemory.backends.jetstream.settling import Landed
 from jsmemory.errors import (
     BackendError,
     BackendUnavailableError,
     EntryExistsError,
     IncompleteListingError,
-    JsMemoryError,
     OutcomeUnknownError,
     StoreFullError,
 )
 from jsmemory.keys import Prefix
 
-_FAR: Final = 256
-# Free places from which on a create asks for no count. That many messages would have to be
-# stored while one publish is in flight before it could be the one too many; and then it is
-# found by its own acknowledgement, and taken back.
+_NEAR: Final = 256
+# Free places below which the bucket is asked whether it is still the one that was counted.
 
-_CLOSE: Final = 64
-# Free places from which on no create is one too many, but by accidents that would have to come
-# together: so many others would have to be stored between its count and itself.
+_PATIENCE: Final = 1.0
+# Seconds for which somebody else's provisional value is left alone. A writer needs a few round
+# trips; one that is slower than this begins again.
 
 
 class Places:
@@ -61,7 +59,6 @@ class Places:
         committing: For storing.
         marks: For what each key was last seen to hold.
         prefix: Which names count.
-        is_replicated: Whether a write in flight is not yet seen by a condition on the prefix.
         make_sure: Called before a create relies on a sequence that was seen some time ago; tells whether it may.
     """
 
@@ -72,18 +69,16 @@ class Places:
         marks: Marks,
         prefix: Prefix,
         *,
-        is_replicated: bool,
         make_sure: Callable[[float, Deadline], Awaitable[bool]],
     ) -> None:
         self._listings = listings
         self._committing = committing
         self._marks = marks
         self._prefix = prefix
-        self._is_replicated = is_replicated
         self._make_sure = make_sure
         self._under_way = 0
         self._one_at_a_time = asyncio.Lock()
-        # Tasks of one process that race for a place would only refuse each other.
+        # Those who wait for a count share it.
         self._count = Count()
 
     @property
@@ -95,17 +90,10 @@ class Places:
         """A write of this process is stored at `sequence` that added no key: an update or a delete."""
         self._count.spare(sequence)
 
-    def learn(self, taken: set[str], last: int, reached_before: int) -> None:
-        """
-        Use a complete listing that was taken for another reason, if it is news.
-
-        Args:
-            taken: The names that count and hold a value.
-            last: The last sequence of the prefix when it ended.
-            reached_before: What `reached` was when it began.
-        """
-        if self._count.is_made and last >= self._count.last and not self._one_at_a_time.locked():
-            self._count.take_over(taken, last, reached_before)
+    def learn(self, listing: Listing, reached_before: int) -> None:
+        """Use a complete listing that was taken for another reason, if it is news; see `Count.take_over`."""
+        if self._count.is_made and listing.last >= self._count.last and not self._one_at_a_time.locked():
+            self._take_over(listing, reached_before, is_whole=True)
 
     async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
         """
@@ -117,164 +105,169 @@ class Places:
         Raises:
             EntryExistsError: the key holds a value.
             StoreFullError: all places are taken.
-            BackendUnavailableError: other writers were faster until the deadline.
+            OutcomeUnknownError: sent, and the bucket could not be asked in time.
+            BackendUnavailableError: the bucket did not answer, or other writers were faster until the deadline.
         """
-        async with self._one_at_a_time:
-            if not self._count.is_made:
-                await self._take_count(deadline)
-        if self._is_replicated:
-            return await self._insert_ranked(name, record, capacity, deadline)
+        patience = _Patience()
         while True:
-            if self._is_far_from(capacity):
-                sequence = await self._insert_far(name, record, capacity, deadline)
-            else:
-                sequence = await self._insert_near(name, record, capacity, deadline)
-            if sequence is not None:
+            await self._count_where_needed(name, capacity, deadline)
+            # What is under way is reckoned with by all who come after, before they wait for anything.
+            self._under_way += 1
+            try:
+                window, sequence = await self._put_first(name, record, capacity, patience, deadline)
+            finally:
+                self._under_way -= 1
+            if window.holds(sequence):
                 return sequence
-            if deadline.has_passed:
-                raise BackendUnavailableError(
-                    "Other writers kept changing the store at the same time. Nothing was written."
-                )
+            # Finished, cancelled or not: a place that nobody gets would be kept from others.
+            confirmed = await finish(self._confirm_or_take_back(name, sequence, record, capacity, patience, deadline))
+            if confirmed is not None:
+                return confirmed
+            _refuse_if_over(deadline)
 
-    async def _insert_ranked(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int:
-        if self._count.bound + self._under_way >= capacity:
+    # -- Counting -----------------------------------------------------------------------------
+
+    async def _count_where_needed(self, name: str, capacity: int, deadline: Deadline) -> None:
+        if not self._has_places(1, capacity):
             async with self._one_at_a_time:
-                await self._take_count(deadline)
-            self._refuse_if_taken(name, capacity)
-        outcome = await self._put_first(name, record, capacity, deadline)
-        if self._count.bound <= capacity:
-            return outcome.sequence
-        # Finished, cancelled or not: what may be one too many is not left behind uncounted.
-        if await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline)):
-            return outcome.sequence
-        raise StoreFullError(capacity)
+                if not self._has_places(1, capacity):
+                    await self._count_changes(deadline)
+                if name in self._count.taken or len(self._count.taken) >= capacity:
+                    # What was purged or has expired leaves no change to be counted.
+                    await self._count_all(deadline)
+                    if name in self._count.taken:
+                        raise EntryExistsError(name)
+                    if len(self._count.taken) >= capacity:
+                        raise StoreFullError(capacity)
 
-    async def _insert_far(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
-        outcome = await self._put_first(name, record, capacity, deadline)
-        if self._count.bound <= capacity:
-            return outcome.sequence
-        # As above. Taken back, it is tried again near the limit.
-        kept = await finish(self._keep_or_take_back(name, outcome.sequence, capacity, deadline))
-        return outcome.sequence if kept else None
+    def _has_places(self, wanted: int, capacity: int) -> bool:
+        return self._count.bound + self._under_way + wanted <= capacity
 
-    async def _keep_or_take_back(self, name: str, sequence: int, capacity: int, deadline: Deadline) -> bool:
-        """Whether what was stored at `sequence` stays; what must not is gone when this returns."""
-        failure: BackendError | None = None
-        try:
-            try:
-                async with self._one_at_a_time:
-                    listing = await self._take_count(deadline)
-                if not self._gives_way(sequence, listing, len(self._count.taken) - capacity):
-                    return True
-            except BackendError as error:
-                failure = error
-            is_gone = await self._take_back(name, sequence, deadline)
-        except MadeAnew:
-            # It was stored, and went with its bucket: to begin again would say that it never was.
-            return True
-        except JsMemoryError:
-            # It is stored, and whether it stays nobody can tell.
-            raise OutcomeUnknownError(name) from None
-        if not is_gone:
-            # Somebody has read it and gone on from there: it was stored, and is theirs now.
-            return True
-        if failure is not None:
-            raise failure
-        return False
+    async def _count_changes(self, deadline: Deadline) -> None:
+        after, reached_before = self._count.last if self._count.is_made else 0, self._count.reached
+        listing = await self._list(deadline, after)
+        # What has changed since says nothing where what was before is not there any more.
+        if after and (listing.last < reached_before or not await self._make_sure(0.0, deadline)):
+            await self._count_all(deadline)
+        else:
+            self._take_over(listing, reached_before, is_whole=not after)
 
-    async def _take_back(self, name: str, sequence: int, deadline: Deadline) -> bool:
-        while True:
-            try:
-                outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
-            except BackendUnavailableError:
-                # A bucket or a disk that is full takes no marker either. Somebody may make room in time.
-                if deadline.has_passed:
-                    raise
-                await deadline.pause()
-            else:
-                return isinstance(outcome, Landed)
-
-    def _gives_way(self, sequence: int, listing: Listing, too_many: int) -> bool:
-        if too_many <= 0 or not self._is_replicated:
-            return too_many > 0
-        new = [row.sequence for name, row in listing.rows.items() if row.is_new and row.is_value and self._counts(name)]
-        return sequence in sorted(new)[-too_many:]
-
-    async def _put_first(self, name: str, record: Record, capacity: int, deadline: Deadline) -> Landed:
-        """Store a first value on the condition of its key alone, whatever the count is."""
-        mark = self._marks.of(name)
-        expected = 0 if mark.is_value else mark.sequence
-        if expected and not await self._make_sure(mark.at, deadline):
-            expected = 0
+    async def _count_all(self, deadline: Deadline) -> None:
         reached_before = self._count.reached
-        self._under_way += 1
+        self._take_over(await self._list(deadline, 0), reached_before, is_whole=True)
+
+    async def _list(self, deadline: Deadline, after: int) -> Listing:
         try:
-            while True:
-                is_close = self._count.bound + self._under_way > capacity - _CLOSE
-                outcome = await self._committing.put(
-                    name, record, expected=expected, deadline=deadline, is_new=self._is_replicated, is_close=is_close
-                )
-                if isinstance(outcome, Landed):
-                    self._count.stored(outcome.sequence, reached_before)
-                    return outcome
-                if outcome.current is not None and outcome.current.value is not None:
-                    raise EntryExistsError(name)
-                # A marker stands where the key was: it is what the new value replaces.
-                expected = outcome.current.sequence if outcome.current is not None else 0
-        finally:
-            self._under_way -= 1
-
-    async def _insert_near(self, name: str, record: Record, capacity: int, deadline: Deadline) -> int | None:
-        async with self._one_at_a_time:
-            await self._make_sure(self._count.seen_at, deadline)
-            if len(self._count.taken) < capacity - _FAR:
-                # The limit is not near; so much was stored since the count that it could be. In a
-                # busy bucket that is always so, and another count has room for hundreds of creates.
-                await self._take_count(deadline, after=self._count.last)
-                if self._is_far_from(capacity):
-                    return None
-            if name in self._count.taken or len(self._count.taken) >= capacity:
-                # The count is as old as the last listing; the place may have become free since.
-                await self._take_count(deadline)
-            self._refuse_if_taken(name, capacity)
-            outcome = await self._committing.put(
-                name, record, expected=self._count.last, within=self._listings.filter, deadline=deadline
-            )
-            if not isinstance(outcome, Landed):
-                # What came since is enough, if it is still the bucket that was counted.
-                await self._make_sure(0.0, deadline)
-                await self._take_count(deadline, after=self._count.last)
-                return None
-            self._count.add(name, outcome.sequence)
-            return outcome.sequence
-
-    def _refuse_if_taken(self, name: str, capacity: int) -> None:
-        if name in self._count.taken:
-            raise EntryExistsError(name)
-        if len(self._count.taken) >= capacity:
-            raise StoreFullError(capacity)
-
-    def _is_far_from(self, capacity: int) -> bool:
-        return self._count.bound + self._under_way < capacity - _FAR
-
-    def _counts(self, name: str) -> bool:
-        return self._prefix.strip(name) is not None
-
-    async def _take_count(self, deadline: Deadline, *, after: int = 0) -> Listing:
-        reached_before = self._count.reached
-        try:
-            listing = await self._listings.take(deadline, after=after)
+            return await self._listings.take(deadline, after=after)
         except IncompleteListingError as error:
             raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
-        if after and listing.last < reached_before:
-            # What has changed since says nothing where what was before is not there any more.
-            return await self._take_count(deadline)
-        if after:
-            taken = self._count.taken
-            for name, row in listing.rows.items():
-                if self._counts(name):
-                    (taken.add if row.is_value else taken.discard)(name)
-        else:
-            taken = {name for name, row in listing.rows.items() if row.is_value and self._counts(name)}
-        self._count.take_over(taken, listing.last, reached_before)
-        return listing
+
+    def _take_over(self, listing: Listing, reached_before: int, *, is_whole: bool) -> None:
+        rows = (each for each in listing.rows.items() if self._prefix.strip(each[0]) is not None)
+        self._count.take_over(rows, listing.last, reached_before, is_whole=is_whole)
+
+    # -- Storing ------------------------------------------------------------------------------
+
+    async def _put_first(
+        self, name: str, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
+    ) -> tuple[Window, int]:
+        """Store a first value on the condition of its key alone, and tell where it had a place, and where it is."""
+        mark = self._marks.of(name)
+        expected = 0 if mark.is_value or mark.is_provisional else mark.sequence
+        if expected and not await self._make_sure(mark.at, deadline):
+            expected = 0
+        if not self._has_places(_NEAR, capacity):
+            await self._make_sure(self._count.seen_at, deadline)
+        reached_before = self._count.reached
+        while True:
+            window = self._count.window(capacity)
+            outcome = await self._committing.put(name, record, expected=expected, deadline=deadline, window=window)
+            if isinstance(outcome, Landed):
+                self._count.stored(outcome.sequence, reached_before)
+                return window, outcome.sequence
+            current = outcome.current
+            if current is not None and current.value is not None:
+                raise EntryExistsError(name)
+            if current is not None and current.is_provisional and not patience.is_over(name, current.sequence):
+                # Somebody else is about to create it. Asked again, it tells what became of that.
+                _refuse_if_over(deadline)
+                await deadline.pause()
+                continue
+            # What stands there in the place of a value is what the new one replaces.
+            expected = current.sequence if current is not None else 0
+
+    # -- Confirming ---------------------------------------------------------------------------
+
+    async def _confirm_or_take_back(
+        self, name: str, sequence: int, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
+    ) -> int | None:
+        """
+        Make an entry of the provisional value at `sequence`, or remove it.
+
+        Returns:
+            The sequence of the entry; None where somebody's patience was over, and the value is gone.
+        """
+        try:
+            return await self._confirm(name, sequence, record, capacity, patience, deadline)
+        except OutcomeUnknownError:
+            raise
+        except (StoreFullError, BackendError):
+            # Where it cannot be removed, it is still no entry, and gives way to who needs the place.
+            with suppress(BackendError):
+                await self._remove(name, sequence, deadline)
+            raise
+
+    async def _confirm(
+        self, name: str, sequence: int, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
+    ) -> int | None:
+        counted_at = sequence
+        while True:
+            async with self._one_at_a_time:
+                # A count may be as old as the value: what came later gives way to it.
+                if not self._count.is_made or self._count.last < counted_at:
+                    await self._count_changes(deadline)
+                if len(self._count.taken) >= capacity:
+                    await self._count_all(deadline)
+                provisional, free = self._count.provisional, capacity - len(self._count.taken)
+                if provisional.get(name) != sequence:
+                    return None
+                earlier = {other: stored for other, stored in provisional.items() if stored < sequence}
+            if free <= 0:
+                raise StoreFullError(capacity)
+            if len(earlier) < free:
+                return await self._store_again(name, sequence, record, deadline)
+            for other, stored in earlier.items():
+                if patience.is_over(other, stored):
+                    await self._remove(other, stored, deadline)
+            _refuse_if_over(deadline)
+            await deadline.pause()
+            counted_at = self._count.last + 1
+
+    async def _store_again(self, name: str, sequence: int, record: Record, deadline: Deadline) -> int | None:
+        outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
+        if not isinstance(outcome, Landed):
+            return None
+        self._count.confirmed(name, outcome.sequence)
+        return outcome.sequence
+
+    async def _remove(self, name: str, sequence: int, deadline: Deadline) -> None:
+        outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
+        if isinstance(outcome, Landed):
+            self._count.spare(outcome.sequence)
+
+
+class _Patience:
+    """For how long the provisional values of others have been in the way of one create."""
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, int], float] = {}
+
+    def is_over(self, name: str, sequence: int) -> bool:
+        """Whether what `name` holds at `sequence` was first met so long ago that its writer counts as lost."""
+        now = time.monotonic()
+        return now - self._since.setdefault((name, sequence), now) > _PATIENCE
+
+
+def _refuse_if_over(deadline: Deadline) -> None:
+    if deadline.has_passed:
+        raise BackendUnavailableError("Other writers kept changing the store at the same time. Nothing was written.")

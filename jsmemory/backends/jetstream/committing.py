@@ -15,6 +15,7 @@ from jsmemory.backends.jetstream import messages, translate
 from jsmemory.backends.jetstream.binding import MadeAnew
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.marks import Marks
+from jsmemory.backends.jetstream.messages import Message, Window
 from jsmemory.backends.jetstream.publishing import Publishing
 from jsmemory.backends.jetstream.reading import Reading
 from jsmemory.backends.jetstream.settling import Attempt, Landed, Refused, Settling
@@ -67,30 +68,26 @@ class Committing:
         *,
         expected: int,
         deadline: Deadline,
-        within: str | None = None,
-        is_new: bool = False,
-        is_close: bool = False,
+        window: Window | None = None,
     ) -> Landed | Refused:
         """
-        Store a value if the key, or everything `within`, is at the sequence `expected`.
+        Store a value if the key is at the sequence `expected`.
 
         Args:
             name: The key's name in the bucket.
             record: The value, and the description for the header.
             expected: The sequence that must still be the last; 0 for none.
             deadline: When to give up.
-            within: A subject filter that the condition is about, instead of the key alone.
-            is_new: Whether to mark it as the first value of its key.
-            is_close: Whether to mark that as one that may have to be taken back.
+            window: For the first value of a key: where there is a place for it.
 
         Raises:
             OutcomeUnknownError: sent, and the bucket could not be asked in time.
             BackendUnavailableError: not stored.
             AccessDeniedError: the credentials may not write the key.
         """
-        headers = self._headers(name, expected, within)
-        if is_new:
-            headers[messages.NEW] = messages.CLOSE if is_close else "1"
+        headers = self._headers(name, expected)
+        if window is not None:
+            headers[messages.NEW] = str(window)
         described = headers | {messages.DESCRIPTION: messages.encode_description(record.description)}
         if messages.fits(described, record.value, self._value_cap):
             headers = described
@@ -98,30 +95,26 @@ class Committing:
 
     async def mark_deleted(self, name: str, *, expected: int, deadline: Deadline) -> Landed | Refused:
         """Store a delete marker in the place of the sequence `expected`; raises what `put` does."""
-        headers = self._headers(name, expected, None) | {messages.KV_OPERATION: "DEL"}
+        headers = self._headers(name, expected) | {messages.KV_OPERATION: "DEL"}
         if self._markers_expire:
             headers[messages.EXPIRES_AFTER] = _MARKER_LIFE
         return await self._commit(name, b"", headers, expected, deadline)
 
-    def _headers(self, name: str, expected: int, within: str | None) -> dict[str, str]:
+    def _headers(self, name: str, expected: int) -> dict[str, str]:
         headers = {messages.OPERATION: messages.new_operation(), messages.EXPECTED: str(expected)}
-        if within is not None:
-            headers[messages.EXPECTED_WITHIN] = within
         mark = self._marks.of(name)
-        if mark.operation and (within is not None or mark.sequence == expected):
+        if mark.operation and mark.sequence == expected:
             headers[messages.PREVIOUS] = mark.operation
         return headers
 
     async def _commit(
         self, name: str, value: bytes, headers: dict[str, str], expected: int, deadline: Deadline
     ) -> Landed | Refused:
-        attempt = self._settling.attempt(
-            name, headers[messages.OPERATION], expected, is_of_key=messages.EXPECTED_WITHIN not in headers
-        )
+        attempt = self._settling.attempt(name, headers[messages.OPERATION], expected)
         # A key that is known to be past the expected sequence never comes back to it: such a write
         # is sent only to hear what is there now, and cannot land, however its answer is lost. Unless
         # the bucket was made anew, which who may not examine it does not hear of.
-        is_past = attempt.is_of_key and self._marks.of(name).sequence > expected
+        is_past = self._marks.of(name).sequence > expected
         can_land = not (is_past and self._reading.asks_leader)
         publishing = Publishing(
             self._wire,
@@ -132,24 +125,23 @@ class Committing:
             key=name,
             unreachable="The bucket cannot be reached.",
             can_land=can_land,
-            before_again=partial(self._make_sure, name, expected if attempt.is_of_key else 0),
+            before_again=partial(self._make_sure, name, expected),
         )
         try:
-            return await self._until_settled(
-                publishing, attempt, deadline, is_value=messages.KV_OPERATION not in headers
-            )
+            return await self._until_settled(publishing, attempt, deadline, headers)
         except MadeAnew:
             if publishing.is_open:
                 raise OutcomeUnknownError(name) from None
             raise
 
     async def _until_settled(
-        self, publishing: Publishing, attempt: Attempt, deadline: Deadline, *, is_value: bool
+        self, publishing: Publishing, attempt: Attempt, deadline: Deadline, headers: dict[str, str]
     ) -> Landed | Refused:
         while True:
             answer = await publishing.answer()
             if answer.error is None:
-                self._marks.raise_to(attempt.name, answer.seq, attempt.operation, is_value=is_value)
+                # What reading it would show; its body tells nothing of that.
+                self._marks.saw(attempt.name, Message.of(answer.seq, headers, b"", ""))
                 return Landed(answer.seq)
             if answer.error.is_conflict:
                 settled = await self._settling.settle(

@@ -10,7 +10,11 @@ or of one whose end an operator has purged. Then nothing that was known before c
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable
 from typing import Final
+
+from jsmemory.backends.jetstream.inbox import Row
+from jsmemory.backends.jetstream.messages import Window
 
 _KEPT: Final = 4096
 # Sequences of own writes that are known to have added no key; what is forgotten only counts for more.
@@ -22,6 +26,7 @@ class Count:
 
     Attributes:
         taken: The names that hold a value, as of the last count.
+        provisional: The names that hold a first value without a place yet, and its sequence.
         last: The last sequence of the prefix then.
         seen_at: When that was seen, in monotonic time.
         reached: The highest sequence that a write of this process or a listing has shown.
@@ -30,6 +35,7 @@ class Count:
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
+        self.provisional: dict[str, int] = {}
         self.last = 0
         self.seen_at = 0.0
         self.reached = 0
@@ -41,7 +47,18 @@ class Count:
         """The most places that can be taken at the sequence that is known to be reached."""
         if not self.is_made:
             return sys.maxsize
-        return len(self.taken) + max(0, self.reached - self.last - len(self._harmless))
+        return self._claimed + max(0, self.reached - self.last - len(self._harmless))
+
+    @property
+    def _claimed(self) -> int:
+        return len(self.taken) + len(self.provisional)
+
+    def window(self, capacity: int) -> Window:
+        """Where a first value has a place: each message since the count may have taken one, but those known not to."""
+        if not self.is_made:
+            return Window(self.reached, self.reached)
+        until = self.last + len(self._harmless) + capacity - self._claimed
+        return Window(self.reached, max(self.reached, until))
 
     def spare(self, sequence: int) -> None:
         """A write of this process is stored at `sequence` that added no key."""
@@ -55,21 +72,31 @@ class Count:
             self.is_made = False
         self.reached = max(self.reached, sequence)
 
-    def add(self, name: str, sequence: int) -> None:
-        """The next thing after the count is that `name` was stored at `sequence`."""
-        self.taken.add(name)
-        self._begin_at(sequence)
+    def confirmed(self, name: str, sequence: int) -> None:
+        """The provisional value of `name` has become an entry, at `sequence`."""
+        if self.provisional.pop(name, None) is not None:
+            self.taken.add(name)
+        self.spare(sequence)
 
-    def take_over(self, taken: set[str], last: int, reached_before: int) -> None:
+    def take_over(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int, *, is_whole: bool) -> None:
         """
         Use a complete listing.
 
         Args:
-            taken: The names that count and hold a value.
+            rows: The names that count, and what they hold.
             last: The last sequence of the prefix when it ended.
             reached_before: What `reached` was when it began.
+            is_whole: Whether it is of all there is, rather than of what has changed since the last count.
         """
-        self.taken = taken
+        if is_whole:
+            self.taken, self.provisional = set(), {}
+        for name, row in rows:
+            self.taken.discard(name)
+            self.provisional.pop(name, None)
+            if row.is_value:
+                self.taken.add(name)
+            elif row.is_provisional:
+                self.provisional[name] = row.sequence
         if last < reached_before:
             self._harmless.clear()
             if self.reached == reached_before:

@@ -40,8 +40,8 @@ class Row(msgspec.Struct, frozen=True):
 
     Attributes:
         sequence: Its stream sequence.
-        is_value: False for a delete or expiry marker.
-        is_new: Whether it is marked as the first value of its key.
+        is_value: False for a delete or expiry marker, and for what is provisional.
+        is_provisional: Whether it is a first value for which no place has been found yet.
         description: From our header; None where another program wrote the value.
         stored_at: When it was stored, in nanoseconds: it differs where a bucket that was made anew
             has come to the same sequence.
@@ -49,7 +49,7 @@ class Row(msgspec.Struct, frozen=True):
 
     sequence: int
     is_value: bool
-    is_new: bool
+    is_provisional: bool
     description: str | None
     stored_at: str
 
@@ -103,13 +103,15 @@ class Inbox:
             return
         tokens = message.reply.split(".")
         begin = sequence_at(tokens)
+        sequence = int(tokens[begin])
+        is_provisional = messages.is_provisional(headers, sequence)
         description = headers.get(messages.DESCRIPTION)
         self._take(
             message.subject[self._root_length :],
             Row(
-                int(tokens[begin]),
-                not messages.is_marker(headers),
-                messages.NEW in headers,
+                sequence,
+                not (is_provisional or messages.is_marker(headers)),
+                is_provisional,
                 None if description is None else messages.decode_description(description),
                 tokens[begin + 2],
             ),

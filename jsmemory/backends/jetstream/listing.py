@@ -155,15 +155,15 @@ class Listings:
             await inbox.drain(asked, deadline)
             if listing.last >= goal:
                 return
+            if after and goal <= after:
+                listing.last = goal
+                return
             if deadline.has_passed:
                 raise Interrupted
             # The replica that holds the consumer lags; or the message that was last has
             # been purged, and the leader now names an older one.
             await deadline.pause()
             goal = await self.goal(deadline)
-            if after and goal <= after:
-                listing.last = goal
-                return
 
     async def goal(self, deadline: Deadline) -> int:
         """

@@ -15,13 +15,15 @@ class Mark(msgspec.Struct, frozen=True):
     Attributes:
         sequence: Its stream sequence.
         operation: What tells it from any other message that could have the same sequence.
-        is_value: False for a marker that there is none.
+        is_value: False for a marker that there is none, and for what is provisional.
+        is_provisional: Whether it is a first value for which no place has been found yet.
         at: When it was last seen, in monotonic time.
     """
 
     sequence: int
     operation: str
     is_value: bool
+    is_provisional: bool
     at: float
 
 
@@ -40,7 +42,7 @@ class Witness(msgspec.Struct, frozen=True):
     operation: str
 
 
-UNSEEN: Final = Mark(0, "", is_value=False, at=0.0)
+UNSEEN: Final = Mark(0, "", is_value=False, is_provisional=False, at=0.0)
 
 
 class Marks:
@@ -62,13 +64,11 @@ class Marks:
         return self._by_key.get(key, UNSEEN)
 
     def saw(self, key: str, message: Message) -> None:
-        """A read has shown `message`."""
-        self.raise_to(key, message.sequence, message.operation, is_value=message.value is not None)
-
-    def raise_to(self, key: str, sequence: int, operation: str, *, is_value: bool) -> None:
-        """Keep what was seen if it is no older than what is known; answers may arrive out of order."""
+        """Keep what a read or a write has shown if it is no older than what is known; answers may come out of order."""
+        sequence, operation = message.sequence, message.operation
         if sequence >= self.of(key).sequence:
-            self._by_key[key] = Mark(sequence, operation, is_value, time.monotonic())
+            is_value = message.value is not None
+            self._by_key[key] = Mark(sequence, operation, is_value, message.is_provisional, time.monotonic())
             if self.witness is None or sequence >= self.witness.sequence:
                 self.witness = Witness(key, sequence, operation)
         if sequence > self.latest:

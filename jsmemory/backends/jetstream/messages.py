@@ -17,9 +17,7 @@ OPERATION: Final = "Jsm-Op"
 PREVIOUS: Final = "Jsm-Prev"
 """The id of the write whose value this one replaced, where the writer knew it."""
 NEW: Final = "Jsm-New"
-"""On the first value of a key in a replicated bucket, until it is replaced: see `capacity`."""
-CLOSE: Final = "close"
-"""What `NEW` says where there were so few places that the value may have been taken back since; else ``1``."""
+"""On the first value of a key, until it is replaced: the `Window` in which there was a place for it."""
 DESCRIPTION: Final = "Jsm-Desc"
 """The description once more, percent-encoded: a listing needs no bodies."""
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -27,8 +25,12 @@ EXPECTED_WITHIN: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 KV_OPERATION: Final = "KV-Operation"
 EXPIRES_AFTER: Final = "Nats-TTL"
 MARKER_REASON: Final = "Nats-Marker-Reason"
+SOURCE: Final = "Nats-Stream-Source"
+"""On a message that a stream took over from another one, where it had another sequence."""
 
 _SEQUENCE: Final = re.compile(r"[0-9]{1,20}")
+
+_WINDOW: Final = re.compile(r"([0-9]{1,20})-([0-9]{1,20})")
 
 _HEADERS_AT_MOST: Final = 8 * 1024
 # Bytes that our headers can have: 500 code points of 12 bytes once encoded, and the subjects.
@@ -65,19 +67,40 @@ def fits(headers: Mapping[str, str], value: bytes, cap: int) -> bool:
     return frame + sum(len(name) + len(text) + len(": \r\n") for name, text in headers.items()) + len(value) <= cap
 
 
+class Window(msgspec.Struct, frozen=True):
+    """
+    The sequences at which a first value is within the limit of entries, whatever others do meanwhile.
+
+    Stored at another one it is provisional: no entry, and nobody's to show, until its writer has
+    found a place for it and stored it once more.
+
+    Attributes:
+        after: The sequence that the bucket was known to have passed.
+        until: The last one at which there is a place for certain; `after` where there may be none.
+    """
+
+    after: int
+    until: int
+
+    def holds(self, sequence: int) -> bool:
+        """Whether what is stored at a sequence is an entry at once."""
+        return self.after < sequence <= self.until
+
+    def __str__(self) -> str:
+        return f"{self.after}-{self.until}"
+
+
 class Message(msgspec.Struct, frozen=True):
     """
-    What a subject holds: a value, or a marker that there is none.
+    What a subject holds: an entry's value, or something that says that there is none.
 
     Attributes:
         sequence: The stream sequence, which is the revision.
-        value: The stored bytes; None for a delete or expiry marker.
+        value: The stored bytes; None for a delete or expiry marker, and for what is provisional.
         operation: Our id of the write; where another program wrote it, when it was stored.
         previous: The id of the write that it replaced, "" where it is not known.
         expected: The sequence that it replaced, None where it is not known.
-        expected_within: The last sequence of its prefix that it was conditional on, None without.
-        may_be_taken_back: Whether it was stored so close to the limit of entries that it may have been
-            one too many, and be gone: a replica that lags goes on to show it.
+        is_provisional: Whether it is a first value for which no place has been found yet.
     """
 
     sequence: int
@@ -85,8 +108,7 @@ class Message(msgspec.Struct, frozen=True):
     operation: str = ""
     previous: str = ""
     expected: int | None = None
-    expected_within: int | None = None
-    may_be_taken_back: bool = False
+    is_provisional: bool = False
 
     def __repr__(self) -> str:
         return f"<Message at {self.sequence}>"
@@ -97,16 +119,16 @@ class Message(msgspec.Struct, frozen=True):
         text = headers.get(EXPECTED, "")
         # Another program may have written anything there, also more digits than Python reads.
         expected = int(text) if _SEQUENCE.fullmatch(text) else None
-        # A condition on the whole prefix says nothing about what the key itself held.
-        of_prefix = EXPECTED_WITHIN in headers
+        # A condition on more than the key says nothing about what the key itself held.
+        is_of_key = EXPECTED_WITHIN not in headers
+        provisional = is_provisional(headers, sequence)
         return cls(
             sequence,
-            None if is_marker(headers) else value,
+            None if provisional or is_marker(headers) else value,
             headers.get(OPERATION) or stored_at,
             headers.get(PREVIOUS, ""),
-            None if of_prefix else expected,
-            expected if of_prefix else None,
-            headers.get(NEW) == CLOSE,
+            expected if is_of_key else None,
+            provisional,
         )
 
     @classmethod
@@ -136,6 +158,13 @@ class StoredMessage(msgspec.Struct, frozen=True):
 def is_marker(headers: Mapping[str, str]) -> bool:
     """Whether a message says that its key is gone: a client's tombstone or a server's marker."""
     return headers.get(KV_OPERATION) in ("DEL", "PURGE") or MARKER_REASON in headers
+
+
+def is_provisional(headers: Mapping[str, str], sequence: int) -> bool:
+    """Whether a message that is stored at a sequence is a first value without a place; never raises."""
+    found = _WINDOW.fullmatch(headers.get(NEW, ""))
+    # Where a stream was put together from others the sequences are not those that were meant.
+    return found is not None and not Window(int(found[1]), int(found[2])).holds(sequence) and SOURCE not in headers
 
 
 def _parse_headers(block: bytes) -> dict[str, str]:

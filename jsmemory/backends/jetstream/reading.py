@@ -82,9 +82,8 @@ class Reading:
             name: The key's name in the bucket.
             deadline: When to give up.
             at_least: A sequence that the caller knows the key to have reached.
-            confirm: Whether that there is no value has to be the leader's word, and that there is
-                one which may have been taken back: a replica that lags says so of a value that was
-                just stored, or shows one that is gone.
+            confirm: Whether that there is no value has to be the leader's word: a replica that lags
+                says so of one that was just stored.
             ask_leader: Whether all of it has to be the leader's word, where the credentials allow to ask.
 
         Returns:
@@ -114,7 +113,7 @@ class Reading:
                 if message is not None and message.sequence >= floor:
                     if message.sequence == mark.sequence and message.operation != mark.operation:
                         await self._doubt(deadline, certain=True)
-                    if (message.value is not None and not message.may_be_taken_back) or cannot_lag or not confirm:
+                    if message.value is not None or cannot_lag or not confirm:
                         self._marks.saw(name, message)
                         return message
                 elif cannot_lag or (floor == 0 and not confirm):

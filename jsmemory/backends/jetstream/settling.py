@@ -48,7 +48,6 @@ class Attempt:
         name: The key's name in the bucket.
         operation: The id of the write.
         expected: The sequence that its condition names.
-        is_of_key: Whether that is the key's own last one; else it is that of the whole prefix.
         known: How far the stream was known to have come; 0 where the bucket may have been made anew
             since, and count from 1 again.
         witness: For who may not ask that: the stream had come so far, if this is there still.
@@ -57,7 +56,6 @@ class Attempt:
     name: str
     operation: str
     expected: int
-    is_of_key: bool
     known: int
     witness: Witness | None
 
@@ -71,8 +69,7 @@ class Attempt:
         """
         if message.sequence <= since + 1:
             return True
-        after = message.expected if message.expected is not None else message.expected_within
-        return after is not None and (self.expected if self.is_of_key else 0) <= after <= since
+        return message.expected is not None and self.expected <= message.expected <= since
 
 
 class Settling:
@@ -92,11 +89,11 @@ class Settling:
         self._marks = marks
         self._reading = reading
 
-    def attempt(self, name: str, operation: str, expected: int, *, is_of_key: bool) -> Attempt:
+    def attempt(self, name: str, operation: str, expected: int) -> Attempt:
         """A write that is about to be sent for the first time."""
         may_ask = self._reading.asks_leader
         known, witness = (self._marks.latest, None) if may_ask else (0, self._marks.witness)
-        return Attempt(name, operation, expected, is_of_key, known, witness)
+        return Attempt(name, operation, expected, known, witness)
 
     async def settle(
         self, attempt: Attempt, error: translate.ApiError, deadline: Deadline, *, may_have_landed: bool
@@ -118,7 +115,7 @@ class Settling:
             JsMemoryError: none did, and the key could not be asked.
         """
         try:
-            floor = error.last_sequence if attempt.is_of_key else None
+            floor = error.last_sequence
             if floor is None:
                 floor = await last_sequence(self._wire, f"$KV.{self._bucket}.{attempt.name}", None, deadline)
             current = await self._reading.newest(attempt.name, deadline, at_least=floor)
@@ -128,7 +125,7 @@ class Settling:
             raise
         if current is not None and current.operation == attempt.operation:
             return Landed(current.sequence)
-        if attempt.is_of_key and attempt.expected == (current.sequence if current is not None else 0):
+        if attempt.expected == (current.sequence if current is not None else 0):
             # A write in flight was in the way, and came to nothing; or ours never arrived.
             return None
         if not may_have_landed or _is_proof(attempt, current):
@@ -179,6 +176,6 @@ def _is_proof(attempt: Attempt, current: Message | None) -> bool:
     """Whether what the key holds proves that a lost try did not land, and never will."""
     if current is None:
         # The value that the key held was purged, by hand: perhaps it was ours.
-        return not attempt.is_of_key
+        return False
     # A lost try that landed is later than both: there has to be a place for it before what is there.
     return attempt.came_first(current, max(attempt.known, attempt.expected))

@@ -17,6 +17,7 @@ from jsmemory.backends.jetstream.wire import Connection
 from jsmemory.entries import Draft
 from jsmemory.errors import AccessDeniedError, BackendUnavailableError
 from jsmemory.frontmatter import serialise
+from jsmemory.limits import MAX_ENTRIES
 
 _TIMEOUT: Final = 10.0
 _BATCH: Final = 256
@@ -152,6 +153,8 @@ def value_and_headers(description: str, content: str, expected: int) -> tuple[by
     }
     if expected:
         headers[messages.PREVIOUS] = messages.new_operation()
+    else:
+        headers[messages.NEW] = str(messages.Window(0, MAX_ENTRIES))
     return serialise(draft), headers
 
 

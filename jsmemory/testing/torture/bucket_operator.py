@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 import nats.errors
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 
 from jsmemory import frontmatter
 from jsmemory.backends.jetstream import messages
@@ -150,16 +149,20 @@ class Operator:
             sequence: The last one that is known.
             era: The incarnation of the bucket.
         """
-        return [_message(each, era) async for each in self._batch(sequence + 1)]
+        return [_stored(subject, message, era) async for subject, message in self._batch(sequence + 1)]
 
-    async def _batch(self, first: int) -> AsyncIterator[Msg]:
+    async def _batch(self, first: int) -> AsyncIterator[tuple[str, messages.Message]]:
         inbox = self._client.new_inbox()
         subscription = await self._client.subscribe(inbox)
         asked = json.dumps({"seq": first, "batch": _BATCH}).encode()
         try:
             await self._client.publish(f"$JS.API.DIRECT.GET.{STREAM}", asked, inbox)
-            while "Nats-Sequence" in ((answer := await heeded(subscription.next_msg(_ONE_TRY_S))).headers or {}):
-                yield answer
+            while True:
+                answer = await heeded(subscription.next_msg(_ONE_TRY_S))
+                message = messages.Message.from_direct_get(answer)
+                if message is None:
+                    return
+                yield (answer.headers or {})["Nats-Subject"], message
         except (nats.errors.Error, OSError):
             return
         finally:
@@ -171,8 +174,6 @@ def _value_in(stored: bytes) -> str:
     return frontmatter.parse(stored)[0]
 
 
-def _message(message: Msg, era: int) -> Stored:
-    headers = message.headers or {}
-    space, _, key = headers["Nats-Subject"].removeprefix(f"$KV.{BUCKET}.").partition(".")
-    value = "" if messages.is_marker(headers) else _value_in(message.data)
-    return Stored(era, int(headers["Nats-Sequence"]), space, key, value)
+def _stored(subject: str, message: messages.Message, era: int) -> Stored:
+    space, _, key = subject.removeprefix(f"$KV.{BUCKET}.").partition(".")
+    return Stored(era, message.sequence, space, key, "" if message.value is None else _value_in(message.value))

@@ -1,10 +1,9 @@
 """The guarantees that one answer can break: the words of the contract, whole values, and what was refused."""
 
-import math
 from collections.abc import Iterator
 
-from jsmemory.testing.torture.calls import Call, History
-from jsmemory.testing.torture.checking.codes import DENIED, FULL, REFUSALS
+from jsmemory.testing.torture.calls import History
+from jsmemory.testing.torture.checking.codes import DENIED, REFUSALS
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.listings import final_listing
 from jsmemory.testing.torture.values import TORN
@@ -28,15 +27,9 @@ def check_answers(history: History) -> Iterator[Violation]:
             shown = ((call.key, call.value),) if call.key else call.listed
             for key, value in shown:
                 write = writes.get((call.space, key, value))
-                if write is not None and write.is_refused and not _may_have_stood(write, call):
+                if write is not None and write.is_refused:
                     what = f"{value} was shown, whose write was refused with {write.code}"
                     yield violation(Guarantee.REFUSED, what, [write, call], key=key)
                 elif call.key and (write is None or write.start >= call.end):
                     what = f"{value} was read, which nobody had written under this key"
                     yield violation(Guarantee.WHOLE, what, [*([write] if write else []), call])
-
-
-def _may_have_stood(write: Call, shown: Call) -> bool:
-    """Whether a create that was one too many was still there: it is taken back before it is refused."""
-    passes = write.operation == "create" and (write.outcome == "unavailable" or write.code == FULL)
-    return passes and shown.start < (math.inf if write.is_open else write.end)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.testing.torture.calls import Call, History
-from jsmemory.testing.torture.checking.codes import EXISTS, FULL
+from jsmemory.testing.torture.checking.codes import FULL
 from jsmemory.testing.torture.checking.guarantees import Guarantee, Violation, violation
 from jsmemory.testing.torture.checking.listings import final_listing
 from jsmemory.testing.torture.checking.writes import is_steady
@@ -20,14 +20,13 @@ def check_capacity(history: History) -> Iterator[Violation]:
     """
     Count what listings and the final states show, and what can have been there when a store said that it was full.
 
-    At rest the limit holds exactly. While creates are under way, each of them may stand for
-    the moment that it takes to count it and to take it back.
+    At rest the limit holds exactly. A listing that is taken while entries come and go may show
+    one that has gone and the one that came in its place.
     """
     capacity = MAX_ENTRIES if history.settings is None else history.settings.capacity
     creates: defaultdict[str, list[Call]] = defaultdict(list)
     for call in history.calls:
-        # One that found the key taken has stood at no moment.
-        if call.operation == "create" and call.code != EXISTS:
+        if call.operation == "create" and not call.is_refused:
             creates[call.space].append(call)
     for call in history.calls:
         if call.operation == "list" and len(call.listed) > capacity:
@@ -135,18 +134,17 @@ class _Presence:
 
 def _absences(calls: list[Call], wipes: Sequence[Wiped]) -> list[tuple[float, float]]:
     """The spans in which a key held nothing for certain: after it was found so, and before any create can be later."""
-    creates = [call for call in calls if call.operation == "create" and call.code != EXISTS]
+    creates = [call for call in calls if call.operation == "create" and not call.is_refused]
     spans = [(-math.inf, min((create.start for create in creates), default=math.inf))]
-    found: list[tuple[float, float, Call | None]] = [(wipe.began, wipe.ended, None) for wipe in wipes]
+    found = [(wipe.began, wipe.ended) for wipe in wipes]
     # Each has found nothing at some moment, which may be long before it returned.
     found += [
-        (call.start, call.end, call)
+        (call.start, call.end)
         for call in calls
         if (call.operation == "delete" and call.outcome == "ok") or call.code == FULL
     ]
-    for since, until, by in found:
-        # What was refused as one too many is not there when it has been.
-        later = (create.start for create in creates if create is not by and _latest(create) > since)
+    for since, until in found:
+        later = (create.start for create in creates if _latest(create) > since)
         spans.append((until, min(later, default=math.inf)))
     return [(gone, come) for gone, come in spans if gone < come]
 

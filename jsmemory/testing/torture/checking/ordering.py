@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from jsmemory.testing.torture.checking.steps import Passing, Step
+from jsmemory.testing.torture.checking.steps import Step
 
 TOO_MANY: Final = 20_000
 """States after which a key is given up as undecided: a checker must end."""
@@ -62,16 +62,10 @@ class Ordering:
 
     Args:
         steps: What has happened, or may have.
-        passing: Creates that may have stood for a moment.
     """
 
-    def __init__(self, steps: Iterable[Step], passing: Iterable[Passing] = ()) -> None:
+    def __init__(self, steps: Iterable[Step]) -> None:
         self._steps: list[Step] = list(steps)
-        self._passing: set[int] = set()
-        # Where a create that may have stood for a moment is stored; the next step takes it back.
-        for each in passing:
-            self._passing.add(len(self._steps))
-            self._steps += [each.stored, each.taken_back]
         self._endless = frozenset(number for number, step in enumerate(self._steps) if step.end == math.inf)
         self._changes: set[int] = set()
         self._looks: set[int] = set()
@@ -96,7 +90,7 @@ class Ordering:
     def _moments(self) -> list[tuple[float, int, int]]:
         moments = [(step.start, 0, number) for number, step in enumerate(self._steps)]
         for number, step in enumerate(self._steps):
-            if number not in self._endless and number - 1 not in self._passing:
+            if number not in self._endless:
                 moments.append((step.end, 1, number))
         return sorted(moments)
 
@@ -124,22 +118,14 @@ class Ordering:
             if step.changes:
                 # To find what else is wrong, it is believed and followed from there.
                 left = {self._after(state, number) for state in before}
-        ended = {number, number + 1} if number in self._passing else {number}
-        self._changes -= ended
-        self._looks -= ended
+        self._changes.discard(number)
+        self._looks.discard(number)
         self._states = self._fewest(
-            {state._replace(done=state.done - ended, looked=state.looked - ended) for state in left}
+            {state._replace(done=state.done - {number}, looked=state.looked - {number}) for state in left}
         )
         return contradiction
 
     def _followed(self, state: _State, number: int, step: Step) -> set[_State]:
-        if number in self._passing:
-            if number + 1 in state.done:
-                return {state}
-            if number in state.done:
-                return self._until(state, number + 1)
-            # It never was there; or it was, for all who have something to show for it.
-            return {state} | (self._until(state, number + 1) if self._is_wanted(step.makes, state) else set())
         if number in (state.done if step.changes else state.looked):
             return {state}
         return self._until(state, number)
@@ -166,14 +152,6 @@ class Ordering:
                     open_.append(after)
         return reached
 
-    def _is_wanted(self, value: str | None, state: _State) -> bool:
-        """Whether a step that is open needs such a value, and has not found one."""
-        return any(
-            self._steps[number].needs in ("something", "value") and self._steps[number].fits(value)
-            for number in (self._looks | self._changes) - state.looked - state.done
-            if number - 1 not in self._passing
-        )
-
     # -- One step -----------------------------------------------------------------------------
 
     def _can(self, number: int, state: _State) -> bool:
@@ -183,11 +161,7 @@ class Ordering:
     def _after(self, state: _State, number: int) -> _State:
         step = self._steps[number]
         looked = {look for look in self._looks if self._steps[look].fits(step.makes)}
-        done = state.done | {number}
-        if step.makes is None:
-            # What somebody else has taken away need not be taken back any more.
-            done |= {each + 1 for each in self._passing & state.done if self._steps[each].makes == state.value}
-        return _State(step.makes, step.start, done, state.looked | looked)
+        return _State(step.makes, step.start, state.done | {number}, state.looked | looked)
 
     def _fewest(self, states: set[_State]) -> set[_State]:
         """Without those that allow nothing which another one does not allow too."""

@@ -70,9 +70,8 @@ class _Session:
             self._changed[self._seen[call].value] = call
 
     def _is_past(self, shown: Call, refused: Call) -> bool:
-        """Whether a value that has changed is over, rather than taken back to be stored again."""
-        is_stored = all(write is shown or write.end < shown.start for write in self._lives.written(shown.value))
-        return is_stored and not refused.is_unknown and not may_have_lapsed(shown, refused, self._history)
+        """Whether it is known that a value is over, rather than that authority was."""
+        return not refused.is_unknown and not may_have_lapsed(shown, refused, self._history)
 
     def _gone_back(self, read: Call) -> Violation | None:
         if read.outcome == "ok":
@@ -108,7 +107,7 @@ def _may_be_gone(read: Call, known: Call, calls: Sequence[Call], lives: "Lives",
     if any(wipe.ended > written and wipe.began < read.end for wipe in wipes):
         return True
     return any(
-        call.start < read.end and (call.end > written or call.is_unknown) and _removes(call, known) for call in calls
+        call.start < read.end and (call.end > written or call.is_unknown) and _may_have_removed(call) for call in calls
     )
 
 
@@ -117,23 +116,13 @@ def _may_be_free(read: Call, taken: Call, calls: Sequence[Call], wipes: Sequence
     if any(wipe.ended > taken.start and wipe.began < read.end for wipe in wipes):
         return True
     return any(
-        call.start < read.end and (call.end > taken.start or call.is_unknown) and _may_have_freed(call)
+        call.start < read.end and (call.end > taken.start or call.is_unknown) and _may_have_removed(call)
         for call in calls
     )
 
 
-def _may_have_freed(call: Call) -> bool:
-    if call.operation == "delete":
-        return call.existed or call.is_unknown
-    # Any create may have been one too many, taken back, and have been what was found.
-    return call.operation == "create" and (call.code != EXISTS or call.is_unknown)
-
-
-def _removes(call: Call, known: Call) -> bool:
-    if call.operation == "delete":
-        return call.existed or call.is_unknown
-    # A create that is taken back removes what it stored itself.
-    return call.operation == "create" and call.value == known.value and call.outcome != "ok"
+def _may_have_removed(call: Call) -> bool:
+    return call.operation == "delete" and (call.existed or call.is_unknown)
 
 
 @dataclass(slots=True)

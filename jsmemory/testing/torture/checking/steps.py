@@ -68,27 +68,9 @@ class Step:
                 return state != self.which
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Passing:
-    """
-    A create that may have stood for a moment before its caller was told anything.
-
-    Near the limit an entry may be stored, counted as one too many, and taken back: to be refused,
-    or to be tried again.
-
-    Attributes:
-        stored: The step that stores the value.
-        taken_back: The step that takes it away, unless somebody else does. When the call ends, both
-            have happened or neither.
-    """
-
-    stored: Step
-    taken_back: Step
-
-
 def steps_of(
     calls: Iterable[Call], seen: Mapping[Call, Call], shown: Mapping[str, float], history: History
-) -> tuple[list[Step], list[Passing]]:
+) -> list[Step]:
     """
     The steps of all writes of one key, and of what the operator did.
 
@@ -99,11 +81,10 @@ def steps_of(
         history: The run.
     """
     steps: list[Step] = []
-    passing: list[Passing] = []
     for call in calls:
         match call.operation:
             case "create":
-                _creating(call, shown, history, steps, passing)
+                _creating(call, shown, history, steps)
             case "update":
                 if call in seen:
                     _updating(call, seen[call], shown, history, steps)
@@ -112,7 +93,7 @@ def steps_of(
             case _:
                 pass
     steps.extend(Step(None, "anything", wipe.began, wipe.ended, changes=True) for wipe in history.wipes)
-    return steps, passing
+    return steps
 
 
 def look(call: Call, value: str | None) -> Step:
@@ -141,42 +122,16 @@ def _written(call: Call, needs: Needs, shown: Mapping[str, float], which: str = 
     )
 
 
-def _creating(
-    call: Call, shown: Mapping[str, float], history: History, steps: list[Step], passing: list[Passing]
-) -> None:
-    if call.code == EXISTS and not call.is_unknown:
-        steps.append(Step(call, "something", call.start, call.end))
-        return
+def _creating(call: Call, shown: Mapping[str, float], history: History, steps: list[Step]) -> None:
     if call.outcome == "ok" or call.is_unknown:
         step = _written(call, "nothing", shown)
         # A request that is held back finds nothing under its key in a bucket that is made anew either.
         meanwhile = [wipe.ended for wipe in history.wipes if 0 <= wipe.began - call.end < _HELD_BACK]
         steps.append(replace(step, fixed_at=max([step.fixed_at, *meanwhile])))
-    if call.is_unknown:
-        # It may have been one too many, and the answer that was lost that of taking it back.
-        steps.append(_taken_back(call, math.inf))
-        return
-    if call.code == FULL:
+    elif call.code == EXISTS:
+        steps.append(Step(call, "something", call.start, call.end))
+    elif call.code == FULL:
         steps.append(Step(call, "nothing", call.start, call.end))
-    # One too many, taken back; and where it is well in the end, tried again.
-    for start, end in _eras_of(call, history):
-        stored = Step(call, "nothing", start, end, changes=True, makes=call.value, must=False)
-        passing.append(Passing(stored, replace(_taken_back(call, end), start=start)))
-
-
-def _eras_of(call: Call, history: History) -> list[tuple[float, float]]:
-    """The spans of a call in one keyspace each: a create begins anew in one that was made anew meanwhile."""
-    spans: list[tuple[float, float]] = []
-    start = call.start
-    for wipe in sorted(history.wipes, key=lambda each: each.began):
-        if wipe.began < call.end and wipe.ended > start:
-            spans.append((start, wipe.ended))
-            start = wipe.began
-    return [*spans, (start, call.end)]
-
-
-def _taken_back(call: Call, until: float) -> Step:
-    return Step(call, "value", call.start, until, which=call.value, changes=True, must=False)
 
 
 def _updating(call: Call, seen: Call, shown: Mapping[str, float], history: History, steps: list[Step]) -> None:

@@ -51,9 +51,9 @@ def check_writes(
         if is_steady(calls):
             continue
         found.extend(_unauthorised(calls, seen, may_know, history))
-        steps, passing = steps_of(calls, seen, shown, history)
+        steps = steps_of(calls, seen, shown, history)
         try:
-            contradictions = Ordering([*steps, *looks.get((space, key), ())], passing).contradictions()
+            contradictions = Ordering([*steps, *looks.get((space, key), ())]).contradictions()
         except Undecided:
             undecided.append(f"{space}/{key}")
             continue
