@@ -49,10 +49,14 @@ class Place:
             "delete": lambda: self._new.delete(passing, scope=self._scope),
         }
 
-    async def long(self, stack: AsyncExitStack) -> Mapping[str, Call]:
-        """The listings of the prefix, by the store and by a view that lives as long as `stack`."""
+    def listing(self) -> Mapping[str, Call]:
+        """The listing of the prefix."""
+        return {"list": self._old.list}
+
+    async def live_listing(self, stack: AsyncExitStack) -> Mapping[str, Call]:
+        """The listing out of a view of the prefix that lives as long as `stack`."""
         view = await stack.enter_async_context(self._old.live())
-        return {"list": self._old.list, "live_list": view.list}
+        return {"live_list": view.list}
 
     def _note(self) -> tuple[str, str]:
         self._written += 1
