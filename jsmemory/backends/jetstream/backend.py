@@ -13,6 +13,7 @@ from jsmemory.backends.jetstream.committing import Committing
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.describing import describe
 from jsmemory.backends.jetstream.following import Following
+from jsmemory.backends.jetstream.inbox import Row
 from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.reading import Reading
@@ -284,14 +285,16 @@ class JetStreamBackend(Backend):
         places, reached_before = self._places, self._places.reached
         listing = await self._listings.take(deadline)
         items: list[Item] = []
+        counted: list[tuple[str, Row]] = []
         foreign: dict[str, str] = {}
         for name, row in listing.rows.items():
-            if not row.is_value or (key := self._prefix.strip(name)) is None:
+            if (key := self._prefix.strip(name)) is None:
                 continue
-            if row.description is None:
-                foreign[name] = key
-            else:
+            counted.append((name, row))
+            if row.is_value and row.description is not None:
                 items.append(Item(key, row.description))
-        places.learn(listing, reached_before)
+            elif row.is_value:
+                foreign[name] = key
+        places.learn(counted, listing.last, reached_before)
         found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]

@@ -19,7 +19,7 @@ nothing that was acknowledged is ever taken away.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -28,6 +28,7 @@ from jsmemory.backends.jetstream.committing import Committing
 from jsmemory.backends.jetstream.counting import Count
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
+from jsmemory.backends.jetstream.inbox import Row
 from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.messages import Window
@@ -90,10 +91,10 @@ class Places:
         """A write of this process is stored at `sequence` that added no key: an update or a delete."""
         self._count.spare(sequence)
 
-    def learn(self, listing: Listing, reached_before: int) -> None:
+    def learn(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int) -> None:
         """Use a complete listing that was taken for another reason, if it is news; see `Count.take_over`."""
-        if self._count.is_made and listing.last >= self._count.last and not self._one_at_a_time.locked():
-            self._take_over(listing, reached_before, is_whole=True)
+        if self._count.is_made and last >= self._count.last and not self._one_at_a_time.locked():
+            self._count.take_over(rows, last, reached_before, is_whole=True)
 
     async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
         """
