@@ -130,9 +130,9 @@ class Settling:
             return None
         if not may_have_landed or _is_proof(attempt, current):
             return Refused(current)
-        if current is not None and current.previous == attempt.operation:
+        if current is not None and current.previous == attempt.operation and current.expected is not None:
             # Ours landed, and one who had read it has replaced it since.
-            return Landed(current.expected or current.sequence - 1)
+            return Landed(current.expected)
         try:
             settled = await self._ask_history(attempt, current, deadline)
         except JsMemoryError:
