@@ -17,10 +17,11 @@ from nats.js.errors import NotFoundError
 
 from jsmemory.backends.jetstream import JetStreamStore
 from jsmemory.backends.jetstream.messages import NEW
-from jsmemory.errors import EntryExistsError, EntryNotFoundError, StoreFullError
+from jsmemory.errors import BackendUnavailableError, EntryExistsError, EntryNotFoundError, StoreFullError
 from jsmemory.limits import MAX_ENTRIES
 from jsmemory.testing.lossy import LossyConnection
 from jsmemory.testing.servers import make_bucket, plant
+from tests.faults.conftest import HasLittleTime
 
 OURS = b'---\ndescription: "d"\n---\n\nc'
 
@@ -290,3 +291,26 @@ async def test_an_entry_stays_one_in_a_bucket_that_was_put_together_from_others(
     store = await place.store()
     assert await keys_of(store) == {"k"}
     assert (await store.read("k", scope=None)).content == "c"
+
+
+async def test_creates_with_little_time_get_the_place_of_a_killed_one_at_last(
+    place: Place, has_little_time: HasLittleTime
+) -> None:
+    """Each gives up before it has waited long enough by itself: a free place would stay free for good."""
+    store = await place.store()
+    async with creators(place, "one") as processes:
+        await place.plant(2, MAX_ENTRIES)
+        await place.plant(0, 1)
+        await kill_after_storing(processes)
+    await store.delete("k0", scope=None)
+    has_little_time(store, 0.4)
+    refused = 0
+    while refused < 20:
+        try:
+            await store.create("instead", "d", "c", scope=None)
+        except BackendUnavailableError:
+            refused += 1
+        else:
+            break
+    assert 0 < refused < 20
+    assert len(await (await place.store()).list()) == MAX_ENTRIES

@@ -11,10 +11,9 @@ own sequence tells. Its writer counts, and has it stored once more, as an entry,
 that there is a place for it and for all the provisional ones that came before. Of those that
 race, all see the same order; exactly as many become entries as fit. The others are taken back.
 
-A writer that is killed on the way leaves what nobody has been told of, and what is no entry.
-Whoever it keeps from a place waits a moment and removes it: on the condition of its sequence,
-so that one who was merely slow is refused, and begins again. A count is never locked, and
-nothing that was acknowledged is ever taken away.
+A writer that is killed on the way leaves what nobody was told of, and what is no entry. Whom it
+keeps from a place waits a moment and removes it: on the condition of its sequence, so that one
+who was merely slow is refused, and begins again. Nothing that was acknowledged is ever taken away.
 """
 
 import asyncio
@@ -50,6 +49,9 @@ _PATIENCE: Final = 1.0
 # Seconds for which somebody else's provisional value is left alone. A writer needs a few round
 # trips; one that is slower than this begins again.
 
+_MET_AT_MOST: Final = 4096
+# Such values that are remembered: creates with less time than that get on at last, too.
+
 
 class Places:
     """
@@ -81,6 +83,7 @@ class Places:
         self._one_at_a_time = asyncio.Lock()
         # Those who wait for a count share it.
         self._count = Count()
+        self._patience = _Patience()
 
     @property
     def reached(self) -> int:
@@ -109,19 +112,18 @@ class Places:
             OutcomeUnknownError: sent, and the bucket could not be asked in time.
             BackendUnavailableError: the bucket did not answer, or other writers were faster until the deadline.
         """
-        patience = _Patience()
         while True:
             await self._count_where_needed(name, capacity, deadline)
             # What is under way is reckoned with by all who come after, before they wait for anything.
             self._under_way += 1
             try:
-                window, sequence = await self._put_first(name, record, capacity, patience, deadline)
+                window, sequence = await self._put_first(name, record, capacity, deadline)
             finally:
                 self._under_way -= 1
             if window.holds(sequence):
                 return sequence
             # Finished, cancelled or not: a place that nobody gets would be kept from others.
-            confirmed = await finish(self._confirm_or_take_back(name, sequence, record, capacity, patience, deadline))
+            confirmed = await finish(self._confirm_or_take_back(name, sequence, record, capacity, deadline))
             if confirmed is not None:
                 return confirmed
             _refuse_if_over(deadline)
@@ -169,9 +171,7 @@ class Places:
 
     # -- Storing ------------------------------------------------------------------------------
 
-    async def _put_first(
-        self, name: str, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
-    ) -> tuple[Window, int]:
+    async def _put_first(self, name: str, record: Record, capacity: int, deadline: Deadline) -> tuple[Window, int]:
         """Store a first value on the condition of its key alone, and tell where it had a place, and where it is."""
         mark = self._marks.of(name)
         expected = 0 if mark.is_value or mark.is_provisional else mark.sequence
@@ -189,7 +189,7 @@ class Places:
             current = outcome.current
             if current is not None and current.value is not None:
                 raise EntryExistsError(name)
-            if current is not None and current.is_provisional and not patience.is_over(name, current.sequence):
+            if current is not None and current.is_provisional and not self._patience.is_over(name, current.sequence):
                 # Somebody else is about to create it. Asked again, it tells what became of that.
                 _refuse_if_over(deadline)
                 await deadline.pause()
@@ -200,7 +200,7 @@ class Places:
     # -- Confirming ---------------------------------------------------------------------------
 
     async def _confirm_or_take_back(
-        self, name: str, sequence: int, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
+        self, name: str, sequence: int, record: Record, capacity: int, deadline: Deadline
     ) -> int | None:
         """
         Make an entry of the provisional value at `sequence`, or remove it.
@@ -209,7 +209,7 @@ class Places:
             The sequence of the entry; None where somebody's patience was over, and the value is gone.
         """
         try:
-            return await self._confirm(name, sequence, record, capacity, patience, deadline)
+            return await self._confirm(name, sequence, record, capacity, deadline)
         except OutcomeUnknownError:
             raise
         except (StoreFullError, BackendError):
@@ -218,9 +218,7 @@ class Places:
                 await self._remove(name, sequence, deadline)
             raise
 
-    async def _confirm(
-        self, name: str, sequence: int, record: Record, capacity: int, patience: "_Patience", deadline: Deadline
-    ) -> int | None:
+    async def _confirm(self, name: str, sequence: int, record: Record, capacity: int, deadline: Deadline) -> int | None:
         counted_at = sequence
         while True:
             async with self._one_at_a_time:
@@ -238,7 +236,7 @@ class Places:
             if len(earlier) < free:
                 return await self._store_again(name, sequence, record, deadline)
             for other, stored in earlier.items():
-                if patience.is_over(other, stored):
+                if self._patience.is_over(other, stored):
                     await self._remove(other, stored, deadline)
             _refuse_if_over(deadline)
             await deadline.pause()
@@ -258,7 +256,7 @@ class Places:
 
 
 class _Patience:
-    """For how long the provisional values of others have been in the way of one create."""
+    """For how long provisional values have been in the way of the creates of this process."""
 
     def __init__(self) -> None:
         self._since: dict[tuple[str, int], float] = {}
@@ -266,7 +264,10 @@ class _Patience:
     def is_over(self, name: str, sequence: int) -> bool:
         """Whether what `name` holds at `sequence` was first met so long ago that its writer counts as lost."""
         now = time.monotonic()
-        return now - self._since.setdefault((name, sequence), now) > _PATIENCE
+        since = self._since.setdefault((name, sequence), now)
+        if len(self._since) > _MET_AT_MOST:
+            del self._since[next(iter(self._since))]
+        return now - since > _PATIENCE
 
 
 def _refuse_if_over(deadline: Deadline) -> None:
