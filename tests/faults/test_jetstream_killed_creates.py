@@ -314,3 +314,33 @@ async def test_creates_with_little_time_get_the_place_of_a_killed_one_at_last(
             break
     assert 0 < refused < 20
     assert len(await (await place.store()).list()) == MAX_ENTRIES
+
+
+async def test_a_view_tells_of_what_is_an_entry_and_of_nothing_else(place: Place) -> None:
+    """An index that shows a note which then was never written sends an agent after it."""
+    lossy, store = await place.lossy_store()
+    other = await place.store()
+    await store.create("first", "d", "c", scope=None)
+    counts: list[int] = []
+
+    async def fill() -> None:
+        await place.fill_all_but_one()
+        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=look)
+
+    async def look() -> None:
+        assert await place.raw("late") is not None
+        counts.append(await view.count())
+
+    async with other.live() as view:
+        changes = view.changes()
+        lossy.lose("request", f"$KV.{place.bucket}.p.late", then=fill)
+        await store.create("late", "d", "c", scope=None)
+        assert counts == [MAX_ENTRIES - 1]
+        with pytest.raises(StoreFullError):
+            await store.create("one-more", "d", "c", scope=None)
+        assert await view.count() == MAX_ENTRIES
+        told = [await anext(changes) for _ in range(MAX_ENTRIES - 1)]
+    assert {change.kind for change in told} == {"created"}
+    late = next(change for change in told if change.key == "late")
+    assert late.revision == (await other.read("late", scope=None)).revision
+    assert "one-more" not in {change.key for change in told}
