@@ -177,3 +177,18 @@ async def test_what_was_counted_is_not_taken_off_once_more(store: JetStreamStore
     with pytest.raises(StoreFullError):
         await store.create("one-more", "d", "c", scope=scope)
     assert len(await store.list()) == MAX_ENTRIES
+
+
+async def test_in_a_busy_bucket_a_note_now_and_then_is_stored_once(
+    store: JetStreamStore, lossy: LossyConnection, nc: Client, bucket: str
+) -> None:
+    """Others write more between two notes than there are places: each would be stored, counted and stored again."""
+    for number in range(6):
+        if number == 2:
+            lossy.sent.clear()
+        for _ in range(110):
+            await plant(nc, bucket, {f"others.k{number}": b"busy" for number in range(10)})
+        await store.create(f"k{number}", "d", "c", scope=None)
+    assert sum(".CONSUMER.CREATE." in subject for subject in lossy.sent) == 0
+    assert [lossy.sent.count(f"$KV.{bucket}.p.k{number}") for number in range(2, 6)] == [1] * 4
+    assert len(await store.list()) == 6

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from nats.aio.client import Client
 
 from jsmemory.backend import Record
-from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding, listing
+from jsmemory.backends.jetstream import JetStreamBackend, JetStreamStore, binding, counting, listing
 from jsmemory.backends.jetstream.wire import Wire
 from jsmemory.errors import (
     BackendUnavailableError,
@@ -22,7 +24,7 @@ from jsmemory.limits import MAX_ENTRIES
 from jsmemory.scope import Scope
 from jsmemory.testing.lagging import LaggingConnection
 from jsmemory.testing.lossy import LossyConnection
-from jsmemory.testing.servers import make_bucket, plant
+from jsmemory.testing.servers import local_server, make_bucket, plain_client, plant
 
 
 async def edit(nc: Client, bucket: str, **changes: object) -> None:
@@ -506,3 +508,54 @@ async def test_what_changed_in_the_new_bucket_is_not_added_to_what_was_counted_i
     with pytest.raises(StoreFullError):
         await store.create("late", "d", "c", scope=None)
     assert len(await store.list()) == MAX_ENTRIES
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+async def test_a_count_that_is_some_seconds_old_is_of_the_bucket_as_it_is(
+    nc: Client, bucket: str, monkeypatch: pytest.MonkeyPatch, preflight: bool
+) -> None:
+    """Far from the limit, and with high sequences, a worker that may not examine its bucket went on for hundreds."""
+    monkeypatch.setattr(binding, "_EXAMINED_FOR", 1000.0)
+    monkeypatch.setattr(counting, "_FRESH_FOR", 0.2)
+    store = await JetStreamStore.bind(nc, bucket, "p", preflight=preflight)
+    await plant(nc, bucket, {"p.k": b"x"})
+    for _ in range(300):
+        await plant(nc, bucket, {"p.k": b"x"})
+    await store.create("first", "d", "c", scope=None)
+
+    await make_anew(nc, bucket)
+    await plant(nc, bucket, {f"p.k{number}": b"x" for number in range(MAX_ENTRIES)})
+    await asyncio.sleep(0.3)
+    with pytest.raises(StoreFullError):
+        await store.create("late", "d", "c", scope=None)
+    assert len(await store.list()) == MAX_ENTRIES
+
+
+async def test_a_count_holds_no_longer_where_a_disk_went_back_to_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bucket says that it was made when it was; what was stored since the snapshot is gone all the same."""
+    monkeypatch.setattr(counting, "_FRESH_FOR", 0.2)
+    folder, snapshot = tmp_path / "server", tmp_path / "snapshot"
+    folder.mkdir()
+    with local_server(folder) as server:
+        async with plain_client(server.url) as client:
+            await make_bucket(client, "team")
+            server.terminate()
+            shutil.copytree(folder, snapshot)
+            server.start()
+            store = await JetStreamStore.bind(client, "team", "p")
+            for _ in range(300):
+                await plant(client, "team", {"p.k": b"x"})
+            await store.create("first", "d", "c", scope=None)
+            server.terminate()
+            shutil.rmtree(folder / "jetstream")
+            shutil.copytree(snapshot / "jetstream", folder / "jetstream")
+            server.start()
+            other = await JetStreamStore.bind(client, "team", "p")
+            assert await other.list() == ()
+            await plant(client, "team", {f"p.k{number}": b"x" for number in range(MAX_ENTRIES)})
+            await asyncio.sleep(0.3)
+            with pytest.raises(StoreFullError):
+                await store.create("late", "d", "c", scope=None)
+            assert len(await other.list()) == MAX_ENTRIES

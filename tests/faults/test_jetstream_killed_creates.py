@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -344,3 +345,20 @@ async def test_a_view_tells_of_what_is_an_entry_and_of_nothing_else(place: Place
     late = next(change for change in told if change.key == "late")
     assert late.revision == (await other.read("late", scope=None)).revision
     assert "one-more" not in {change.key for change in told}
+
+
+async def test_those_who_wait_behind_a_killed_create_do_not_give_up_each_other(place: Place) -> None:
+    """Each would begin anew, and stand at the end: two hundred tasks took tens of thousands of requests."""
+    lossy, store = await place.lossy_store()
+    async with creators(place, "one") as processes:
+        await place.plant(2, MAX_ENTRIES)
+        await place.plant(0, 1)
+        await kill_after_storing(processes)
+    await store.delete("k0", scope=None)
+    lossy.sent.clear()
+    waiting = [store.create(f"new{number}", "d", "c", scope=None) for number in range(60)]
+    outcomes = Counter(type(each).__name__ for each in await asyncio.gather(*waiting, return_exceptions=True))
+    assert outcomes == {"NoneType": 1, "StoreFullError": 59}
+    stored = sum(subject.startswith(f"$KV.{place.bucket}.p.new") for subject in lossy.sent)
+    assert stored < 60, "they did not wait before they stored anything"
+    assert len(await store.list()) == MAX_ENTRIES

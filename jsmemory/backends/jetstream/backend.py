@@ -10,6 +10,7 @@ from jsmemory.backend import Backend, Keyspace, Record, Stored
 from jsmemory.backends.jetstream.binding import Binding, Bound, MadeAnew
 from jsmemory.backends.jetstream.capacity import Places
 from jsmemory.backends.jetstream.committing import Committing
+from jsmemory.backends.jetstream.counting import Counting
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.describing import describe
 from jsmemory.backends.jetstream.following import Following
@@ -82,9 +83,10 @@ class JetStreamBackend(Backend):
         """Set up everything that depends on what is known of the bucket; `marks` are of this incarnation."""
         self._bound = bound
         self._marks = marks
-        in_touch = partial(self._in_touch, bound) if self._asks_leader else None
+        make_sure, examined = partial(self._make_sure, bound), partial(self._examined, bound)
+        asked = examined if self._asks_leader else None
         self._listings = Listings(
-            self._wire, self._bucket, self._prefix.token, is_replicated=bound.is_replicated, in_touch=in_touch
+            self._wire, self._bucket, self._prefix.token, is_replicated=bound.is_replicated, examined=asked
         )
         self._reading = Reading(
             self._wire,
@@ -104,13 +106,8 @@ class JetStreamBackend(Backend):
             markers_expire=bound.allows_ttl,
             make_sure=partial(self._make_sure_again, bound),
         )
-        self._places = Places(
-            self._listings,
-            self._committing,
-            self._marks,
-            self._prefix,
-            make_sure=partial(self._make_sure, bound),
-        )
+        self._counting = Counting(self._listings, self._prefix, examined)
+        self._places = Places(self._counting, self._committing, self._marks, make_sure=make_sure)
         realm = f"jetstream:{self._bucket}:{self._prefix.token}:{bound.incarnation}"
         self._keyspace = Keyspace("jetstream", self._bucket, realm, self._prefix.token)
 
@@ -134,7 +131,7 @@ class JetStreamBackend(Backend):
         return await self._carry_out(insert, key)
 
     async def replace(self, key: str, record: Record, *, expected: str) -> str:
-        realm, places = self._keyspace.realm, self._places
+        realm, count = self._keyspace.realm, self._counting.count
 
         async def replace(deadline: Deadline) -> str:
             if not _REVISION.fullmatch(expected):
@@ -157,7 +154,7 @@ class JetStreamBackend(Backend):
                 raise StaleEntryError(key, "changed")
             outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
             if isinstance(outcome, Landed):
-                places.spare(outcome.sequence)
+                count.spare(outcome.sequence)
                 return str(outcome.sequence)
             raise StaleEntryError(key, "changed")
 
@@ -165,12 +162,12 @@ class JetStreamBackend(Backend):
 
     async def remove(self, key: str) -> bool:
         async def remove(deadline: Deadline) -> bool:
-            name, places = self._prefix.join(key), self._places
+            name, count = self._prefix.join(key), self._counting.count
             message = await self._reading.newest(name, deadline, confirm=True)
             while message is not None and message.value is not None:
                 outcome = await self._committing.mark_deleted(name, expected=message.sequence, deadline=deadline)
                 if isinstance(outcome, Landed):
-                    places.spare(outcome.sequence)
+                    count.spare(outcome.sequence)
                     return True
                 message = outcome.current
             return False
@@ -276,13 +273,13 @@ class JetStreamBackend(Backend):
         if bound.incarnation != self._bound.incarnation:
             raise MadeAnew
 
-    async def _in_touch(self, bound: Bound, deadline: Deadline) -> float:
-        """When the leader of `bound` was in touch with a majority, in monotonic time; raises as `_examine` does."""
+    async def _examined(self, bound: Bound, deadline: Deadline) -> Binding:
+        """The binding, when `bound` has been examined, if the credentials may; raises as `_examine` does."""
         await self._examine(bound, deadline)
-        return self._binding.in_touch_at
+        return self._binding
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
-        places, reached_before = self._places, self._places.reached
+        counting, asked_at, reached_before = self._counting, time.monotonic(), self._counting.count.reached
         listing = await self._listings.take(deadline)
         items: list[Item] = []
         counted: list[tuple[str, Row]] = []
@@ -295,6 +292,6 @@ class JetStreamBackend(Backend):
                 items.append(Item(key, row.description))
             elif row.is_value:
                 foreign[name] = key
-        places.learn(counted, listing.last, reached_before)
+        counting.learn(counted, listing.last, reached_before, asked_at)
         found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]

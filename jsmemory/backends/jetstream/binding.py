@@ -71,6 +71,7 @@ class Binding:
     Attributes:
         in_touch_at: The latest monotonic time at which its leader is known to have been in touch
             with a majority of its replicas.
+        position: The last sequence of the whole stream when it was examined; 0 where it was not.
     """
 
     def __init__(self, wire: Wire, bucket: str, *, preflight: bool) -> None:
@@ -78,6 +79,7 @@ class Binding:
         self._bucket = bucket
         self._preflight = preflight
         self.in_touch_at = -math.inf
+        self.position = 0
         self._examined_at = 0.0
         self._examining: asyncio.Event | None = None
         self._found: Bound | None = None
@@ -152,7 +154,7 @@ class Binding:
         max_payload = self._wire.connection.max_payload
         if findings := examine(facts, max_payload=max_payload, api_level=self._api_level):
             raise BucketUnfitError(self._bucket, findings)
-        self._examined_at = asked_at
+        self._examined_at, self.position = asked_at, facts.state.last_seq
         self.in_touch_at = max(self.in_touch_at, asked_at - facts.unheard_for)
         self._found = Bound(
             facts.created,

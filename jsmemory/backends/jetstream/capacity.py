@@ -4,7 +4,7 @@ The last place: never more than so many entries, however many processes race for
 JetStream counts nothing for us. But between a listing and a publish no more keys can have come
 than messages were stored meanwhile. So each first value names, from the last count, the
 sequences at which there is a place for it whatever the others do. Stored at one of those it is
-an entry at once, and far from the limit that is always so.
+an entry at once; far from the limit that is so, unless the rest of the bucket is very busy.
 
 Stored at another it is provisional: no read and no listing shows it, in any process, since its
 own sequence tells. Its writer counts, and has it stored once more, as an entry, if it finds
@@ -16,88 +16,51 @@ keeps from a place waits a moment and removes it: on the condition of its sequen
 who was merely slow is refused, and begins again. Nothing that was acknowledged is ever taken away.
 """
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from jsmemory.backend import Record
 from jsmemory.backends.jetstream.committing import Committing
-from jsmemory.backends.jetstream.counting import Count
+from jsmemory.backends.jetstream.confirming import Confirming, refuse_if_over
+from jsmemory.backends.jetstream.counting import Counting
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
-from jsmemory.backends.jetstream.inbox import Row
-from jsmemory.backends.jetstream.listing import Listing, Listings
 from jsmemory.backends.jetstream.marks import Marks
 from jsmemory.backends.jetstream.messages import Window
-from jsmemory.backends.jetstream.settling import Landed
-from jsmemory.errors import (
-    BackendError,
-    BackendUnavailableError,
-    EntryExistsError,
-    IncompleteListingError,
-    OutcomeUnknownError,
-    StoreFullError,
-)
-from jsmemory.keys import Prefix
+from jsmemory.backends.jetstream.settling import Landed, Refused
+from jsmemory.errors import BackendUnavailableError, EntryExistsError, OutcomeUnknownError, StoreFullError
 
 _NEAR: Final = 256
 # Free places below which the bucket is asked whether it is still the one that was counted.
 
-_PATIENCE: Final = 1.0
-# Seconds for which somebody else's provisional value is left alone. A writer needs a few round
-# trips; one that is slower than this begins again.
-
-_MET_AT_MOST: Final = 4096
-# Such values that are remembered: creates with less time than that get on at last, too.
-
 
 class Places:
     """
-    The places of one prefix, as this process last counted them.
+    The places of one prefix.
 
     Args:
-        listings: For counting.
+        counting: For counting.
         committing: For storing.
         marks: For what each key was last seen to hold.
-        prefix: Which names count.
         make_sure: Called before a create relies on a sequence that was seen some time ago; tells whether it may.
     """
 
     def __init__(
         self,
-        listings: Listings,
+        counting: Counting,
         committing: Committing,
         marks: Marks,
-        prefix: Prefix,
         *,
         make_sure: Callable[[float, Deadline], Awaitable[bool]],
     ) -> None:
-        self._listings = listings
+        self._counting = counting
+        self._count = counting.count
+        self._confirming = Confirming(counting, committing)
         self._committing = committing
         self._marks = marks
-        self._prefix = prefix
         self._make_sure = make_sure
         self._under_way = 0
-        self._one_at_a_time = asyncio.Lock()
-        # Those who wait for a count share it.
-        self._count = Count()
-        self._patience = _Patience()
-
-    @property
-    def reached(self) -> int:
-        """The highest sequence of the prefix that is known of."""
-        return self._count.reached
-
-    def spare(self, sequence: int) -> None:
-        """A write of this process is stored at `sequence` that added no key: an update or a delete."""
-        self._count.spare(sequence)
-
-    def learn(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int) -> None:
-        """Use a complete listing that was taken for another reason, if it is news; see `Count.take_over`."""
-        if self._count.is_made and last >= self._count.last and not self._one_at_a_time.locked():
-            self._count.take_over(rows, last, reached_before, is_whole=True)
 
     async def insert(self, name: str, record: Record, *, capacity: int, deadline: Deadline) -> int:
         """
@@ -113,7 +76,7 @@ class Places:
             BackendUnavailableError: the bucket did not answer, or other writers were faster until the deadline.
         """
         while True:
-            await self._count_where_needed(name, capacity, deadline)
+            await self._find_place(name, capacity, deadline)
             # What is under way is reckoned with by all who come after, before they wait for anything.
             self._under_way += 1
             try:
@@ -122,54 +85,41 @@ class Places:
                 self._under_way -= 1
             if window.holds(sequence):
                 return sequence
+            self._count.was_outrun(capacity)
             # Finished, cancelled or not: a place that nobody gets would be kept from others.
-            confirmed = await finish(self._confirm_or_take_back(name, sequence, record, capacity, deadline))
+            confirmed = await finish(self._confirming.confirm_or_take_back(name, sequence, record, capacity, deadline))
             if confirmed is not None:
                 return confirmed
-            _refuse_if_over(deadline)
+            refuse_if_over(deadline)
 
-    # -- Counting -----------------------------------------------------------------------------
-
-    async def _count_where_needed(self, name: str, capacity: int, deadline: Deadline) -> None:
-        if not self._has_places(1, capacity):
-            async with self._one_at_a_time:
-                if not self._has_places(1, capacity):
-                    await self._count_changes(deadline)
+    async def _find_place(self, name: str, capacity: int, deadline: Deadline) -> None:
+        """Return when there may be a place for one more; raises as `insert` does."""
+        while self._count.is_outrun or not (self._count.is_fresh and self._has_places(1, capacity)):
+            asked_at = time.monotonic()
+            async with self._counting.one_at_a_time:
+                if not self._count.is_fresh or (self._count.is_outrun and self._count.seen_at < asked_at):
+                    await self._counting.renew(deadline)
+                if not self._has_places(1, capacity) and self._count.seen_at < asked_at:
+                    await self._counting.changes(deadline)
                 if name in self._count.taken or len(self._count.taken) >= capacity:
-                    # What was purged or has expired leaves no change to be counted.
-                    await self._count_all(deadline)
-                    if name in self._count.taken:
-                        raise EntryExistsError(name)
-                    if len(self._count.taken) >= capacity:
-                        raise StoreFullError(capacity)
+                    await self._refuse_if_so(name, capacity, asked_at, deadline)
+                if self._count.claimed < capacity:
+                    return
+                # Those to whom the free places belong take or leave them in a moment.
+                await self._confirming.make_way(capacity, deadline)
+            refuse_if_over(deadline)
+            await deadline.pause()
+
+    async def _refuse_if_so(self, name: str, capacity: int, asked_at: float, deadline: Deadline) -> None:
+        if self._count.whole_at < asked_at:
+            await self._counting.all(deadline)
+        if name in self._count.taken:
+            raise EntryExistsError(name)
+        if len(self._count.taken) >= capacity:
+            raise StoreFullError(capacity)
 
     def _has_places(self, wanted: int, capacity: int) -> bool:
         return self._count.bound + self._under_way + wanted <= capacity
-
-    async def _count_changes(self, deadline: Deadline) -> None:
-        after, reached_before = self._count.last if self._count.is_made else 0, self._count.reached
-        listing = await self._list(deadline, after)
-        # What has changed since says nothing where what was before is not there any more.
-        if after and (listing.last < reached_before or not await self._make_sure(0.0, deadline)):
-            await self._count_all(deadline)
-        else:
-            self._take_over(listing, reached_before, is_whole=not after)
-
-    async def _count_all(self, deadline: Deadline) -> None:
-        reached_before = self._count.reached
-        self._take_over(await self._list(deadline, 0), reached_before, is_whole=True)
-
-    async def _list(self, deadline: Deadline, after: int) -> Listing:
-        try:
-            return await self._listings.take(deadline, after=after)
-        except IncompleteListingError as error:
-            raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
-
-    def _take_over(self, listing: Listing, reached_before: int, *, is_whole: bool) -> None:
-        rows = (each for each in listing.rows.items() if self._prefix.strip(each[0]) is not None)
-        self._count.take_over(rows, listing.last, reached_before, is_whole=is_whole)
-
-    # -- Storing ------------------------------------------------------------------------------
 
     async def _put_first(self, name: str, record: Record, capacity: int, deadline: Deadline) -> tuple[Window, int]:
         """Store a first value on the condition of its key alone, and tell where it had a place, and where it is."""
@@ -182,94 +132,28 @@ class Places:
         reached_before = self._count.reached
         while True:
             window = self._count.window(capacity)
-            outcome = await self._committing.put(name, record, expected=expected, deadline=deadline, window=window)
+            outcome = await self._put_within(window, name, record, expected, deadline)
             if isinstance(outcome, Landed):
                 self._count.stored(outcome.sequence, reached_before)
                 return window, outcome.sequence
             current = outcome.current
             if current is not None and current.value is not None:
                 raise EntryExistsError(name)
-            if current is not None and current.is_provisional and not self._patience.is_over(name, current.sequence):
+            if current is not None and current.is_provisional and not self._confirming.is_lost(name, current.sequence):
                 # Somebody else is about to create it. Asked again, it tells what became of that.
-                _refuse_if_over(deadline)
+                refuse_if_over(deadline)
                 await deadline.pause()
                 continue
             # What stands there in the place of a value is what the new one replaces.
             expected = current.sequence if current is not None else 0
 
-    # -- Confirming ---------------------------------------------------------------------------
-
-    async def _confirm_or_take_back(
-        self, name: str, sequence: int, record: Record, capacity: int, deadline: Deadline
-    ) -> int | None:
-        """
-        Make an entry of the provisional value at `sequence`, or remove it.
-
-        Returns:
-            The sequence of the entry; None where somebody's patience was over, and the value is gone.
-        """
+    async def _put_within(
+        self, window: Window, name: str, record: Record, expected: int, deadline: Deadline
+    ) -> Landed | Refused:
         try:
-            return await self._confirm(name, sequence, record, capacity, deadline)
+            return await self._committing.put(name, record, expected=expected, deadline=deadline, window=window)
         except OutcomeUnknownError:
-            raise
-        except (StoreFullError, BackendError):
-            # Where it cannot be removed, it is still no entry, and gives way to who needs the place.
-            with suppress(BackendError):
-                await self._remove(name, sequence, deadline)
-            raise
-
-    async def _confirm(self, name: str, sequence: int, record: Record, capacity: int, deadline: Deadline) -> int | None:
-        counted_at = sequence
-        while True:
-            async with self._one_at_a_time:
-                # A count may be as old as the value: what came later gives way to it.
-                if not self._count.is_made or self._count.last < counted_at:
-                    await self._count_changes(deadline)
-                if len(self._count.taken) >= capacity:
-                    await self._count_all(deadline)
-                provisional, free = self._count.provisional, capacity - len(self._count.taken)
-                if provisional.get(name) != sequence:
-                    return None
-                earlier = {other: stored for other, stored in provisional.items() if stored < sequence}
-            if free <= 0:
-                raise StoreFullError(capacity)
-            if len(earlier) < free:
-                return await self._store_again(name, sequence, record, deadline)
-            for other, stored in earlier.items():
-                if self._patience.is_over(other, stored):
-                    await self._remove(other, stored, deadline)
-            _refuse_if_over(deadline)
-            await deadline.pause()
-            counted_at = self._count.last + 1
-
-    async def _store_again(self, name: str, sequence: int, record: Record, deadline: Deadline) -> int | None:
-        outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
-        if not isinstance(outcome, Landed):
-            return None
-        self._count.confirmed(name, outcome.sequence)
-        return outcome.sequence
-
-    async def _remove(self, name: str, sequence: int, deadline: Deadline) -> None:
-        outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
-        if isinstance(outcome, Landed):
-            self._count.spare(outcome.sequence)
-
-
-class _Patience:
-    """For how long provisional values have been in the way of the creates of this process."""
-
-    def __init__(self) -> None:
-        self._since: dict[tuple[str, int], float] = {}
-
-    def is_over(self, name: str, sequence: int) -> bool:
-        """Whether what `name` holds at `sequence` was first met so long ago that its writer counts as lost."""
-        now = time.monotonic()
-        since = self._since.setdefault((name, sequence), now)
-        if len(self._since) > _MET_AT_MOST:
-            del self._since[next(iter(self._since))]
-        return now - since > _PATIENCE
-
-
-def _refuse_if_over(deadline: Deadline) -> None:
-    if deadline.has_passed:
-        raise BackendUnavailableError("Other writers kept changing the store at the same time. Nothing was written.")
+            if window.until > window.after:
+                raise
+            # Whether it is stored or not: without a place it is no entry, and nobody makes one of it.
+            raise BackendUnavailableError("The bucket did not answer in time. Nothing was written.") from None

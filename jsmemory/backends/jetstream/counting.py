@@ -4,20 +4,35 @@ What was counted last, and the most places that can be taken by now.
 A bucket that was deleted and made anew counts from 1 again, and nobody tells a store at once. So
 what is known is held against what is shown: a write that is stored at a sequence which was
 reached before it was sent, or a listing that ends before what was known, is of another bucket,
-or of one whose end an operator has purged. Then nothing that was known before counts.
+or of one whose end an operator has purged. Then nothing that was known before counts. And a
+count that is some seconds old is made sure of before it is used.
 """
 
+import asyncio
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
+from jsmemory.backends.jetstream.binding import Binding
+from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.inbox import Row
+from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.messages import Window
+from jsmemory.errors import BackendUnavailableError, IncompleteListingError
+from jsmemory.keys import Prefix
 
 _KEPT: Final = 4096
 # Sequences of own writes that are known to have added no key; what is forgotten only counts for more.
+
+_FRESH_FOR: Final = 2.0
+# Seconds for which a count is used as it is. That a disk went back to a snapshot, or a bucket was
+# made anew and filled, is found out after them.
+_FEW: Final = 256
+# Messages; of so many that come to a bucket between two creates most windows hold none any more.
+_RENEWED_WITHIN: Final = 2.0
+# Seconds for which it is tried to count again.
 
 
 class Count:
@@ -28,41 +43,64 @@ class Count:
         taken: The names that hold a value, as of the last count.
         provisional: The names that hold a first value without a place yet, and its sequence.
         last: The last sequence of the prefix then.
-        seen_at: When that was seen, in monotonic time.
+        base: The last sequence of the whole stream that is known to have been before that count.
+        seen_at: When what was seen was asked for, in monotonic time.
+        whole_at: The same, of the last listing of all there is.
         reached: The highest sequence that a write of this process or a listing has shown.
         is_made: Whether there is a count to go by.
+        is_outrun: Whether so much is stored elsewhere in the bucket that it is better to ask before each create.
     """
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
         self.provisional: dict[str, int] = {}
         self.last = 0
+        self.base = 0
         self.seen_at = 0.0
+        self.whole_at = 0.0
         self.reached = 0
         self.is_made = False
+        self.is_outrun = False
+        self._uncertain = 0
+        # Messages before `base` of which it is not known whether they added a key.
         self._harmless: deque[int] = deque(maxlen=_KEPT)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what was counted need not be made sure of."""
+        return self.is_made and time.monotonic() - self.seen_at <= _FRESH_FOR
+
+    @property
+    def claimed(self) -> int:
+        """How many names had, or were to have, a place."""
+        return len(self.taken) + len(self.provisional)
 
     @property
     def bound(self) -> int:
         """The most places that can be taken at the sequence that is known to be reached."""
         if not self.is_made:
             return sys.maxsize
-        return self._claimed + max(0, self.reached - self.last - len(self._harmless))
+        return self.claimed + self._uncertain + self._unknown_since
 
     @property
-    def _claimed(self) -> int:
-        return len(self.taken) + len(self.provisional)
+    def _unknown_since(self) -> int:
+        return max(0, self.reached - self.base - len(self._harmless))
 
     def window(self, capacity: int) -> Window:
         """Where a first value has a place: each message since the count may have taken one, but those known not to."""
+        after = max(self.reached, self.base)
         if not self.is_made:
-            return Window(self.reached, self.reached)
-        until = self.last + len(self._harmless) + capacity - self._claimed
-        return Window(self.reached, max(self.reached, until))
+            return Window(after, after)
+        places = capacity - self.claimed - self._uncertain
+        return Window(after, max(after, self.base + len(self._harmless) + places))
+
+    def rank(self, sequence: int) -> int:
+        """Which of the provisional values is the one at a sequence: the first gets the first place that is free."""
+        return sum(each <= sequence for each in self.provisional.values())
 
     def spare(self, sequence: int) -> None:
         """A write of this process is stored at `sequence` that added no key."""
-        if sequence > self.last:
+        if sequence > self.base:
             self._harmless.append(sequence)
         self.reached = max(self.reached, sequence)
 
@@ -72,13 +110,38 @@ class Count:
             self.is_made = False
         self.reached = max(self.reached, sequence)
 
+    def was_outrun(self, capacity: int) -> None:
+        """A first value was stored too late for its window, though there are places."""
+        self.is_outrun = self.claimed < capacity - _FEW
+
     def confirmed(self, name: str, sequence: int) -> None:
         """The provisional value of `name` has become an entry, at `sequence`."""
         if self.provisional.pop(name, None) is not None:
             self.taken.add(name)
         self.spare(sequence)
 
-    def take_over(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int, *, is_whole: bool) -> None:
+    def removed(self, name: str, sequence: int) -> None:
+        """The provisional value of `name` has been removed, by a marker at `sequence`."""
+        self.provisional.pop(name, None)
+        self.spare(sequence)
+
+    def still_holds(self, position: int, asked_at: float) -> None:
+        """The prefix ended at `reached` when the stream had come to `position`, 0 where that is not known."""
+        self.seen_at, self.is_outrun = asked_at, position - self.base > _FEW
+        if position > self.base:
+            self._uncertain += self._unknown_since
+            self._begin_at(position)
+
+    def take_over(
+        self,
+        rows: Iterable[tuple[str, Row]],
+        last: int,
+        reached_before: int,
+        *,
+        asked_at: float,
+        is_whole: bool,
+        position: int = 0,
+    ) -> None:
         """
         Use a complete listing.
 
@@ -86,10 +149,13 @@ class Count:
             rows: The names that count, and what they hold.
             last: The last sequence of the prefix when it ended.
             reached_before: What `reached` was when it began.
+            asked_at: When it began, in monotonic time.
             is_whole: Whether it is of all there is, rather than of what has changed since the last count.
+            position: What the whole stream had come to before it began.
         """
         if is_whole:
             self.taken, self.provisional = set(), {}
+            self.whole_at = asked_at
         for name, row in rows:
             self.taken.discard(name)
             self.provisional.pop(name, None)
@@ -102,11 +168,91 @@ class Count:
             if self.reached == reached_before:
                 # Else something was stored meanwhile, and it is not known before or after what.
                 self.reached = last
-        self.is_made = True
-        self._begin_at(last)
+        self.is_made, self.seen_at, self.last, self._uncertain = True, asked_at, last, 0
+        self.reached = max(self.reached, last)
+        self._begin_at(max(last, position))
 
     def _begin_at(self, sequence: int) -> None:
-        self.last = sequence
-        self.seen_at = time.monotonic()
-        self.reached = max(self.reached, sequence)
+        self.base = sequence
         self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
+
+
+class Counting:
+    """
+    Takes the count of one prefix, for all tasks of a process.
+
+    Args:
+        listings: Of the prefix.
+        prefix: Which names count.
+        examined: Examines the bucket if the credentials may, and tells how far the stream has come.
+
+    Attributes:
+        count: What was counted last.
+        one_at_a_time: To be held while counting, and while acting on it: those who wait share the count.
+    """
+
+    def __init__(self, listings: Listings, prefix: Prefix, examined: Callable[[Deadline], Awaitable[Binding]]) -> None:
+        self._listings = listings
+        self._prefix = prefix
+        self._examined = examined
+        self.count = Count()
+        self.one_at_a_time = asyncio.Lock()
+
+    def learn(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int, asked_at: float) -> None:
+        """Use a complete listing that was taken for another reason, if it is news; see `Count.take_over`."""
+        if self.count.is_made and last >= self.count.last and not self.one_at_a_time.locked():
+            self.count.take_over(rows, last, reached_before, asked_at=asked_at, is_whole=True)
+
+    async def renew(self, deadline: Deadline) -> None:
+        """
+        Make sure of a count that is not fresh.
+
+        Where the prefix ends with what is known, it is still the one that was counted; else, and
+        where nothing was counted yet, all of it is counted. If that is not to be had, since so few
+        servers are left that nobody can list, the old count has to do.
+
+        Raises:
+            BackendError: nothing was counted yet, and it cannot be; or the leader does not answer.
+            MadeAnew: the bucket is another one.
+        """
+        asked_at, count = time.monotonic(), self.count
+        if not count.is_made:
+            await self._take(deadline)
+            return
+        position = (await self._examined(deadline)).position
+        if await self._listings.goal(deadline) == count.reached:
+            count.still_holds(position, asked_at)
+            return
+        try:
+            await self._take(Deadline(deadline.at_most(_RENEWED_WITHIN)))
+        except BackendUnavailableError:
+            if deadline.has_passed:
+                raise
+            count.still_holds(0, asked_at)
+
+    async def changes(self, deadline: Deadline) -> None:
+        """Count what has changed since the last count; raises what `renew` does."""
+        if not self.count.is_fresh or not await self._take(deadline, self.count.last):
+            await self._take(deadline)
+
+    async def all(self, deadline: Deadline) -> None:
+        """Count all there is: what was purged or has expired leaves no change; raises what `renew` does."""
+        await self._take(deadline)
+
+    async def _take(self, deadline: Deadline, after: int = 0) -> bool:
+        """Whether what was listed could be used: a change says nothing where what was before may not be there."""
+        asked_at, reached_before = time.monotonic(), self.count.reached
+        position = (await self._examined(deadline)).position
+        if after and not position:
+            return False
+        try:
+            listing = await self._listings.take(deadline, after=after)
+        except IncompleteListingError as error:
+            raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
+        if after and listing.last < reached_before:
+            return False
+        rows = (each for each in listing.rows.items() if self._prefix.strip(each[0]) is not None)
+        self.count.take_over(
+            rows, listing.last, reached_before, asked_at=asked_at, is_whole=not after, position=position
+        )
+        return True

@@ -68,6 +68,12 @@ class StreamCluster(msgspec.Struct, frozen=True):
     replicas: tuple[Follower, ...] | None = None
 
 
+class StreamState(msgspec.Struct, frozen=True):
+    """How far a stream has come."""
+
+    last_seq: int = 0
+
+
 class StreamFacts(msgspec.Struct, frozen=True):
     """
     What the server says of a bucket's stream; what it says besides is let pass.
@@ -76,11 +82,13 @@ class StreamFacts(msgspec.Struct, frozen=True):
         config: The configuration as it is in force.
         created: When the stream was made: with it a bucket differs from its namesake.
         cluster: Where it is held.
+        state: How far it has come.
     """
 
     config: StreamConfig
     created: str = ""
     cluster: StreamCluster = StreamCluster()
+    state: StreamState = StreamState()
 
     @classmethod
     def of(cls, raw: bytes) -> "StreamFacts":

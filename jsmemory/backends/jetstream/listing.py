@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from jsmemory.backends.jetstream import translate
+from jsmemory.backends.jetstream.binding import Binding
 from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.finishing import finish
 from jsmemory.backends.jetstream.inbox import Inbox, Interrupted, Row
@@ -69,8 +70,8 @@ class Listings:
         bucket: Its name.
         token: The prefix; ``""`` for the whole bucket.
         is_replicated: Whether there is a majority to be asked after.
-        in_touch: Asks the leader when it was in touch with a majority; None where the credentials do
-            not allow to ask.
+        examined: Examines the bucket, and with it when its leader was in touch with a majority; None
+            where the credentials do not allow to ask.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Listings:
         token: str,
         *,
         is_replicated: bool,
-        in_touch: Callable[[Deadline], Awaitable[float]] | None,
+        examined: Callable[[Deadline], Awaitable[Binding]] | None,
     ) -> None:
         self._wire = wire
         self._stream = f"KV_{bucket}"
@@ -90,7 +91,7 @@ class Listings:
         # No legal key, so nobody's; the publish that asks the leader never lands anyway.
         self._question = f"{inside}/"
         self._may_publish = True
-        self._in_touch = in_touch
+        self._examined = examined
         self._proven_until = -math.inf if is_replicated else math.inf
 
     async def take(self, deadline: Deadline, *, after: int = 0) -> Listing:
@@ -124,7 +125,7 @@ class Listings:
             await deadline.pause()
 
     async def _take_once(self, deadline: Deadline, after: int) -> Listing:
-        if self._in_touch is not None:
+        if self._examined is not None:
             await self.prove(deadline)
         listing = Listing()
         inbox = self.inbox(listing)
@@ -214,8 +215,9 @@ class Listings:
             BackendUnavailableError: who answers is cut off from the majority.
         """
         while not self.is_proven(time.monotonic()):
-            if self._in_touch is not None:
-                self._proven_until = max(self._proven_until, await self._in_touch(deadline) + _IN_TOUCH_FOR)
+            if self._examined is not None:
+                found = await self._examined(deadline)
+                self._proven_until = max(self._proven_until, found.in_touch_at + _IN_TOUCH_FOR)
             else:
                 await self._prove_by_consumer(deadline)
             if self.is_proven(time.monotonic()):
@@ -281,7 +283,7 @@ class Listings:
                 if error.is_passing:
                     raise Interrupted
                 raise translate.refusal(error)
-            if self._in_touch is None:
+            if self._examined is None:
                 self._proven_until = max(self._proven_until, asked_at + _MADE_FOR)
             yield self._wire.api_subject(f"CONSUMER.MSG.NEXT.{self._stream}.{name}")
         finally:
