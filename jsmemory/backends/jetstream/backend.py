@@ -279,7 +279,7 @@ class JetStreamBackend(Backend):
         return self._binding
 
     async def _scan(self, deadline: Deadline) -> Sequence[Item]:
-        counting, asked_at, reached_before = self._counting, time.monotonic(), self._counting.count.reached
+        counting, begun = self._counting, self._counting.begin()
         listing = await self._listings.take(deadline)
         items: list[Item] = []
         counted: list[tuple[str, Row]] = []
@@ -292,6 +292,6 @@ class JetStreamBackend(Backend):
                 items.append(Item(key, row.description))
             elif row.is_value:
                 foreign[name] = key
-        counting.learn(counted, listing.last, reached_before, asked_at)
+        counting.learn(counted, listing.last, begun)
         found = await describe(self._reading, {name: listing.rows[name].sequence for name in foreign}, deadline)
         return items + [Item(foreign[name], description) for name, description in found.items()]

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from jsmemory.backends.jetstream.binding import Binding
 from jsmemory.backends.jetstream.deadline import Deadline
@@ -33,6 +33,21 @@ _FEW: Final = 256
 # Messages; of so many that come to a bucket between two creates most windows hold none any more.
 _RENEWED_WITHIN: Final = 2.0
 # Seconds for which it is tried to count again.
+
+
+class Begun(NamedTuple):
+    """
+    What was known when a listing began.
+
+    Attributes:
+        at: When that was, in monotonic time.
+        reached: What the prefix had come to, as far as was known.
+        position: What the whole stream had come to, as far as was known.
+    """
+
+    at: float
+    reached: int
+    position: int
 
 
 class Count:
@@ -127,35 +142,24 @@ class Count:
 
     def still_holds(self, position: int, asked_at: float) -> None:
         """The prefix ended at `reached` when the stream had come to `position`, 0 where that is not known."""
-        self.seen_at, self.is_outrun = asked_at, position - self.base > _FEW
+        self.seen_at, self.is_outrun = asked_at, False
         if position > self.base:
             self._uncertain += self._unknown_since
             self._begin_at(position)
 
-    def take_over(
-        self,
-        rows: Iterable[tuple[str, Row]],
-        last: int,
-        reached_before: int,
-        *,
-        asked_at: float,
-        is_whole: bool,
-        position: int = 0,
-    ) -> None:
+    def take_over(self, rows: Iterable[tuple[str, Row]], last: int, begun: Begun, *, is_whole: bool) -> None:
         """
         Use a complete listing.
 
         Args:
             rows: The names that count, and what they hold.
             last: The last sequence of the prefix when it ended.
-            reached_before: What `reached` was when it began.
-            asked_at: When it began, in monotonic time.
+            begun: What was known when it began.
             is_whole: Whether it is of all there is, rather than of what has changed since the last count.
-            position: What the whole stream had come to before it began.
         """
         if is_whole:
             self.taken, self.provisional = set(), {}
-            self.whole_at = asked_at
+            self.whole_at = begun.at
         for name, row in rows:
             self.taken.discard(name)
             self.provisional.pop(name, None)
@@ -163,17 +167,17 @@ class Count:
                 self.taken.add(name)
             elif row.is_provisional:
                 self.provisional[name] = row.sequence
-        if last < reached_before:
+        if last < begun.reached:
             self._harmless.clear()
-            if self.reached == reached_before:
+            if self.reached == begun.reached:
                 # Else something was stored meanwhile, and it is not known before or after what.
                 self.reached = last
-        self.is_made, self.seen_at, self.last, self._uncertain = True, asked_at, last, 0
+        self.is_made, self.seen_at, self.last, self._uncertain = True, begun.at, last, 0
         self.reached = max(self.reached, last)
-        self._begin_at(max(last, position))
+        self._begin_at(max(last, begun.position))
 
     def _begin_at(self, sequence: int) -> None:
-        self.base = sequence
+        self.base, self.is_outrun = sequence, sequence - self.base > _FEW
         self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
 
 
@@ -198,17 +202,21 @@ class Counting:
         self.count = Count()
         self.one_at_a_time = asyncio.Lock()
 
-    def learn(self, rows: Iterable[tuple[str, Row]], last: int, reached_before: int, asked_at: float) -> None:
+    def begin(self) -> Begun:
+        """To be asked before a listing that `learn` is to be told of."""
+        return Begun(time.monotonic(), self.count.reached, self.count.base)
+
+    def learn(self, rows: Iterable[tuple[str, Row]], last: int, begun: Begun) -> None:
         """Use a complete listing that was taken for another reason, if it is news; see `Count.take_over`."""
-        if self.count.is_made and last >= self.count.last and not self.one_at_a_time.locked():
-            self.count.take_over(rows, last, reached_before, asked_at=asked_at, is_whole=True)
+        if self.count.is_made and last >= max(self.count.last, begun.reached) and not self.one_at_a_time.locked():
+            self.count.take_over(rows, last, begun, is_whole=True)
 
     async def renew(self, deadline: Deadline) -> None:
         """
-        Make sure of a count that is not fresh.
+        Make sure of a count that is not fresh, or was outrun.
 
-        Where the prefix ends with what is known, it is still the one that was counted; else, and
-        where nothing was counted yet, all of it is counted. If that is not to be had, since so few
+        Where the prefix ends with what is known, it is still the one that was counted. Else it is
+        counted again, all of it unless the count is fresh; if that is not to be had, since so few
         servers are left that nobody can list, the old count has to do.
 
         Raises:
@@ -222,6 +230,9 @@ class Counting:
         position = (await self._examined(deadline)).position
         if await self._listings.goal(deadline) == count.reached:
             count.still_holds(position, asked_at)
+            return
+        if count.is_fresh:
+            await self.changes(deadline)
             return
         try:
             await self._take(Deadline(deadline.at_most(_RENEWED_WITHIN)))
@@ -241,18 +252,16 @@ class Counting:
 
     async def _take(self, deadline: Deadline, after: int = 0) -> bool:
         """Whether what was listed could be used: a change says nothing where what was before may not be there."""
-        asked_at, reached_before = time.monotonic(), self.count.reached
-        position = (await self._examined(deadline)).position
-        if after and not position:
+        at, reached = time.monotonic(), self.count.reached
+        begun = Begun(at, reached, (await self._examined(deadline)).position)
+        if after and not begun.position:
             return False
         try:
             listing = await self._listings.take(deadline, after=after)
         except IncompleteListingError as error:
             raise BackendUnavailableError(f"{error.problem} Nothing was written.", error.remedy) from None
-        if after and listing.last < reached_before:
+        if after and listing.last < begun.reached:
             return False
         rows = (each for each in listing.rows.items() if self._prefix.strip(each[0]) is not None)
-        self.count.take_over(
-            rows, listing.last, reached_before, asked_at=asked_at, is_whole=not after, position=position
-        )
+        self.count.take_over(rows, listing.last, begun, is_whole=not after)
         return True
