@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import signal
 import sys
 import time
@@ -16,7 +17,9 @@ import pytest
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
+from jsmemory.backend import Record
 from jsmemory.backends.jetstream import JetStreamStore
+from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.messages import NEW
 from jsmemory.errors import BackendUnavailableError, EntryExistsError, EntryNotFoundError, StoreFullError
 from jsmemory.limits import MAX_ENTRIES
@@ -361,4 +364,52 @@ async def test_those_who_wait_behind_a_killed_create_do_not_give_up_each_other(p
     assert outcomes == {"NoneType": 1, "StoreFullError": 59}
     stored = sum(subject.startswith(f"$KV.{place.bucket}.p.new") for subject in lossy.sent)
     assert stored < 60, "they did not wait before they stored anything"
+    assert len(await store.list()) == MAX_ENTRIES
+
+
+LEFT = {NEW: "0-0", "Jsm-Desc": "d"}
+
+
+async def test_who_has_made_way_looks_again_before_it_takes_a_place(place: Place) -> None:
+    """Another task of its process took one meanwhile: on the old count, one that came before would be passed over."""
+    lossy, store = await place.lossy_store()
+    counting, confirming = store._backend._counting, store._backend._places._confirming  # type: ignore[attr-defined]
+    await place.plant(0, 8)
+    sequences = {}
+    for key in ("killed", "mine", "theirs", "waiting"):
+        await plant(place.nc, place.bucket, {f"p.{key}": OURS}, LEFT)
+        message = await place.nc.jetstream().get_last_msg(f"KV_{place.bucket}", f"$KV.{place.bucket}.p.{key}")
+        sequences[f"p.{key}"] = int(message.seq or 0)
+    confirming._patience._since[("p.killed", sequences["p.killed"])] = -math.inf
+    seen: list[int] = []
+
+    async def until_mine_is_an_entry() -> None:
+        while "p.mine" not in counting.count.taken:
+            await asyncio.sleep(0.01)
+        seen.append(len(counting.count.taken))
+
+    lossy.lose("answer", f"$KV.{place.bucket}.p.killed", then=until_mine_is_an_entry)
+    record = Record(OURS, "d")
+    await asyncio.gather(
+        *(
+            confirming.confirm_or_take_back(name, sequences[name], record, 10, Deadline(10))
+            for name in ("p.mine", "p.waiting")
+        )
+    )
+    assert seen == [9]
+    assert await place.raw("theirs") is None, "it came before, and was passed over"
+    assert await keys_of(store) == {*(f"k{number}" for number in range(8)), "mine", "waiting"}
+
+
+async def test_what_went_without_a_trace_keeps_no_place(place: Place) -> None:
+    """A marker expires, or is compacted: a listing of changes does not tell, and every create would wait for nobody."""
+    store = await place.store()
+    await place.plant(1, MAX_ENTRIES)
+    await plant(place.nc, place.bucket, {"p.left": OURS}, LEFT)
+    await place.plant(1, 2)
+    await store._backend._counting.all(Deadline(10))  # type: ignore[attr-defined]
+    purge = json.dumps({"filter": f"$KV.{place.bucket}.p.left"}).encode()
+    answer = json.loads((await place.nc.request(f"$JS.API.STREAM.PURGE.KV_{place.bucket}", purge)).data)
+    assert answer["purged"] == 1
+    await store.create("instead", "d", "c", scope=None)
     assert len(await store.list()) == MAX_ENTRIES

@@ -1,6 +1,7 @@
 """Faults 1 to 4 and 8 on JetStream: what a write says after its acknowledgement was lost."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -401,3 +402,24 @@ async def test_a_create_that_can_be_neither_counted_nor_taken_back_was_not_writt
     assert [item.key for item in await other.list()] == ["first"]
     await other.create("k", "d", "somebody else's", scope=None)
     assert (await other.read("k", scope=None)).content == "somebody else's"
+
+
+async def test_a_lost_create_of_a_key_whose_marker_is_gone_is_unknown(
+    store: JetStreamStore, other: JetStreamStore, nc: Client, bucket: str, lossy: LossyConnection, has_little_time: Any
+) -> None:
+    """It was known to have come further than nothing; a compaction brings it back to that, and the create landed."""
+    await store.create("k", "d", "c", scope=None)
+    await store.delete("k", scope=None)
+    purge = json.dumps({"filter": f"$KV.{bucket}.p.k"}).encode()
+    assert json.loads((await nc.request(f"$JS.API.STREAM.PURGE.KV_{bucket}", purge)).data)["purged"] == 1
+    subject = f"$KV.{bucket}.p.k"
+
+    async def lose_the_rest() -> None:
+        lossy.lose("answer", subject, times=10_000)
+
+    # The answer to the first try says that the key is another one; asked for it, nobody knows it.
+    lossy.lose("answer", f"$JS.API.DIRECT.GET.KV_{bucket}.{subject}", then=lose_the_rest)
+    has_little_time(store, 1.5)
+    with pytest.raises(OutcomeUnknownError):
+        await store.create("k", "d", "landed", scope=None)
+    assert (await other.read("k", scope=None)).content == "landed"

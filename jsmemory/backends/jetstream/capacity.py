@@ -140,10 +140,13 @@ class Places:
             if current is not None and current.value is not None:
                 raise EntryExistsError(name)
             if current is not None and current.is_provisional and not self._confirming.is_lost(name, current.sequence):
-                # Somebody else is about to create it. Asked again, it tells what became of that.
+                # Somebody is about to create it. Asked again, it tells what became of that.
                 refuse_if_over(deadline)
                 await deadline.pause()
                 continue
+            if current is None:
+                # What was known of it is gone without a trace: so it can come from nothing again.
+                self._marks.drop(name)
             # What stands there in the place of a value is what the new one replaces.
             expected = current.sequence if current is not None else 0
 
@@ -153,7 +156,7 @@ class Places:
         try:
             return await self._committing.put(name, record, expected=expected, deadline=deadline, window=window)
         except OutcomeUnknownError:
-            if window.until > window.after:
+            if not window.is_empty:
                 raise
             # Whether it is stored or not: without a place it is no entry, and nobody makes one of it.
             raise BackendUnavailableError("The bucket did not answer in time. Nothing was written.") from None

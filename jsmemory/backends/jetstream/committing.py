@@ -6,6 +6,7 @@ it can be sent again without harm, it can never land on top of a newer value, ho
 it arrives, and after a lost acknowledgement the key itself tells what became of it.
 """
 
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
@@ -25,6 +26,9 @@ from jsmemory.errors import OutcomeUnknownError
 _MARKER_LIFE: Final = "1h"
 # How long a delete marker stays where the bucket lets it go: longer than any replica lags and
 # any write is on its way. Elsewhere markers stay until an operator compacts the bucket.
+
+_MARKER_STAYS: Final = 300.0
+# Seconds for which each marker stays: a compaction is not to remove younger ones.
 
 
 class Committing:
@@ -113,8 +117,10 @@ class Committing:
         attempt = self._settling.attempt(name, headers[messages.OPERATION], expected)
         # A key that is known to be past the expected sequence never comes back to it: such a write
         # is sent only to hear what is there now, and cannot land, however its answer is lost. Unless
-        # the bucket was made anew, which who may not examine it does not hear of.
-        is_past = self._marks.of(name).sequence > expected
+        # the bucket was made anew, which who may not examine it does not hear of. To nothing a key
+        # does come back, in time.
+        mark = self._marks.of(name)
+        is_past = expected < mark.sequence and (expected > 0 or time.monotonic() - mark.at < _MARKER_STAYS)
         can_land = not (is_past and self._reading.asks_leader)
         publishing = Publishing(
             self._wire,

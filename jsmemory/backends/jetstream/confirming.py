@@ -55,7 +55,7 @@ class Confirming:
         Make an entry of the provisional value at `sequence`, or remove it.
 
         Returns:
-            The sequence of the entry; None where somebody's patience was over, and the value is gone.
+            The sequence of the entry; None where the value is not there any more: somebody's patience was over.
 
         Raises:
             StoreFullError: entries have all places.
@@ -90,7 +90,9 @@ class Confirming:
                     raise StoreFullError(capacity)
                 if count.rank(sequence) > free:
                     await self.make_way(capacity, deadline, own=sequence)
-                has_place = count.rank(sequence) <= free
+                    # Looked at again: other tasks of this process went on meanwhile.
+                    free = capacity - len(count.taken)
+                has_place = count.provisional.get(name) == sequence and count.rank(sequence) <= free
             if has_place:
                 return await self._store_again(name, sequence, record, deadline)
             refuse_if_over(deadline)
@@ -101,7 +103,7 @@ class Confirming:
         outcome = await self._committing.put(name, record, expected=sequence, deadline=deadline)
         if not isinstance(outcome, Landed):
             return None
-        self._counting.count.confirmed(name, outcome.sequence)
+        self._counting.count.confirmed(name, sequence, outcome.sequence)
         return outcome.sequence
 
     async def make_way(self, capacity: int, deadline: Deadline, *, own: int = 0) -> None:
@@ -127,7 +129,10 @@ class Confirming:
     async def _remove(self, name: str, sequence: int, deadline: Deadline) -> None:
         outcome = await self._committing.mark_deleted(name, expected=sequence, deadline=deadline)
         if isinstance(outcome, Landed):
-            self._counting.count.removed(name, outcome.sequence)
+            self._counting.count.removed(name, sequence, outcome.sequence)
+        else:
+            # It is not there any more, and perhaps nothing is that a listing of changes would name.
+            self._counting.count.is_doubtful = True
 
 
 class _Patience:

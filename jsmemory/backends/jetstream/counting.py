@@ -20,6 +20,7 @@ from jsmemory.backends.jetstream.deadline import Deadline
 from jsmemory.backends.jetstream.inbox import Row
 from jsmemory.backends.jetstream.listing import Listings
 from jsmemory.backends.jetstream.messages import Window
+from jsmemory.backends.jetstream.wire import Denied
 from jsmemory.errors import BackendUnavailableError, IncompleteListingError
 from jsmemory.keys import Prefix
 
@@ -61,9 +62,10 @@ class Count:
         base: The last sequence of the whole stream that is known to have been before that count.
         seen_at: When what was seen was asked for, in monotonic time.
         whole_at: The same, of the last listing of all there is.
-        reached: The highest sequence that a write of this process or a listing has shown.
+        reached: What the prefix is known to have come to, by a write of this process or a listing.
         is_made: Whether there is a count to go by.
         is_outrun: Whether so much is stored elsewhere in the bucket that it is better to ask before each create.
+        is_doubtful: Whether there is a sign of something that a listing of changes would not tell.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,7 @@ class Count:
         self.reached = 0
         self.is_made = False
         self.is_outrun = False
+        self.is_doubtful = False
         self._uncertain = 0
         # Messages before `base` of which it is not known whether they added a key.
         self._harmless: deque[int] = deque(maxlen=_KEPT)
@@ -126,18 +129,20 @@ class Count:
         self.reached = max(self.reached, sequence)
 
     def was_outrun(self, capacity: int) -> None:
-        """A first value was stored too late for its window, though there are places."""
+        """A first value was stored too late for its window; where there are places, others wrote so much."""
         self.is_outrun = self.claimed < capacity - _FEW
 
-    def confirmed(self, name: str, sequence: int) -> None:
-        """The provisional value of `name` has become an entry, at `sequence`."""
-        if self.provisional.pop(name, None) is not None:
+    def confirmed(self, name: str, replaced: int, sequence: int) -> None:
+        """The provisional value of `name` at the sequence `replaced` has become an entry, at `sequence`."""
+        if self.provisional.get(name) == replaced:
+            del self.provisional[name]
             self.taken.add(name)
         self.spare(sequence)
 
-    def removed(self, name: str, sequence: int) -> None:
-        """The provisional value of `name` has been removed, by a marker at `sequence`."""
-        self.provisional.pop(name, None)
+    def removed(self, name: str, replaced: int, sequence: int) -> None:
+        """The provisional value of `name` at the sequence `replaced` has been removed, by a marker at `sequence`."""
+        if self.provisional.get(name) == replaced:
+            del self.provisional[name]
         self.spare(sequence)
 
     def still_holds(self, position: int, asked_at: float) -> None:
@@ -159,7 +164,7 @@ class Count:
         """
         if is_whole:
             self.taken, self.provisional = set(), {}
-            self.whole_at = begun.at
+            self.whole_at, self.is_doubtful = begun.at, False
         for name, row in rows:
             self.taken.discard(name)
             self.provisional.pop(name, None)
@@ -167,17 +172,19 @@ class Count:
                 self.taken.add(name)
             elif row.is_provisional:
                 self.provisional[name] = row.sequence
-        if last < begun.reached:
-            self._harmless.clear()
-            if self.reached == begun.reached:
-                # Else something was stored meanwhile, and it is not known before or after what.
-                self.reached = last
-        self.is_made, self.seen_at, self.last, self._uncertain = True, begun.at, last, 0
+        if last < begun.reached and self.reached == begun.reached:
+            # Else something was stored meanwhile, and it is not known before or after what.
+            self.reached = last
+        self.seen_at, self.last, self._uncertain = begun.at, last, 0
         self.reached = max(self.reached, last)
         self._begin_at(max(last, begun.position))
+        # Own writes while it was taken count as anybody's: they may have been in its way.
+        self._harmless.clear()
+        self.is_made = True
 
     def _begin_at(self, sequence: int) -> None:
-        self.base, self.is_outrun = sequence, sequence - self.base > _FEW
+        self.is_outrun = self.is_made and sequence - self.base - len(self._harmless) > _FEW
+        self.base = sequence
         self._harmless = deque((each for each in self._harmless if each > sequence), maxlen=_KEPT)
 
 
@@ -228,22 +235,27 @@ class Counting:
             await self._take(deadline)
             return
         position = (await self._examined(deadline)).position
-        if await self._listings.goal(deadline) == count.reached:
+        try:
+            goal = await self._listings.goal(deadline)
+        except Denied:
+            # So is a listing, which says what is missing.
+            await self._take(deadline)
+            return
+        if goal == count.reached:
             count.still_holds(position, asked_at)
             return
-        if count.is_fresh:
-            await self.changes(deadline)
-            return
         try:
-            await self._take(Deadline(deadline.at_most(_RENEWED_WITHIN)))
+            await self.changes(Deadline(deadline.at_most(_RENEWED_WITHIN)))
         except BackendUnavailableError:
-            if deadline.has_passed:
+            if deadline.has_passed or goal < count.reached:
                 raise
+            count.is_doubtful = True
             count.still_holds(0, asked_at)
 
     async def changes(self, deadline: Deadline) -> None:
-        """Count what has changed since the last count; raises what `renew` does."""
-        if not self.count.is_fresh or not await self._take(deadline, self.count.last):
+        """Count what has changed since the last count, or all where that may not tell; raises what `renew` does."""
+        tells = self.count.is_fresh and not self.count.is_doubtful
+        if not tells or not await self._take(deadline, self.count.last):
             await self._take(deadline)
 
     async def all(self, deadline: Deadline) -> None:

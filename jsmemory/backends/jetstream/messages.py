@@ -86,6 +86,11 @@ class Window(msgspec.Struct, frozen=True):
         """Whether what is stored at a sequence is an entry at once."""
         return self.after < sequence <= self.until
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no such sequence: what is stored is provisional wherever that is."""
+        return self.until <= self.after
+
     def __str__(self) -> str:
         return f"{self.after}-{self.until}"
 
@@ -163,8 +168,11 @@ def is_marker(headers: Mapping[str, str]) -> bool:
 def is_provisional(headers: Mapping[str, str], sequence: int) -> bool:
     """Whether a message that is stored at a sequence is a first value without a place; never raises."""
     found = _WINDOW.fullmatch(headers.get(NEW, ""))
+    if found is None:
+        return False
+    window = Window(int(found[1]), int(found[2]))
     # Where a stream was put together from others the sequences are not those that were meant.
-    return found is not None and not Window(int(found[1]), int(found[2])).holds(sequence) and SOURCE not in headers
+    return not window.holds(sequence) and (window.is_empty or SOURCE not in headers)
 
 
 def _parse_headers(block: bytes) -> dict[str, str]:
