@@ -59,7 +59,7 @@ async def test_sixteen_processes_racing_into_the_last_place_leave_exactly_a_full
 async def test_sixteen_processes_fill_a_replicated_store_exactly(
     cluster_nc: Client, replicated_bucket: str, nats_cluster: NatsCluster
 ) -> None:
-    """On replicas a create in flight slips past a condition on the prefix; the count still holds."""
+    """On replicas no condition of the server sees what is in flight for other keys; the count still holds."""
     store = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
     await fill(store, MAX_ENTRIES - 20)
     outcomes = await race(nats_cluster.urls[0], replicated_bucket, 4)

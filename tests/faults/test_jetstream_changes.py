@@ -146,7 +146,7 @@ async def test_a_create_over_a_marker_of_the_old_bucket_overwrites_nothing(nc: C
 
 
 async def test_a_create_into_the_last_place_of_the_old_bucket_overwrites_nothing(nc: Client, bucket: str) -> None:
-    """Near the limit the condition is on the last sequence of the prefix, which another key may have now."""
+    """Near the limit too the condition is on the key, which holds something in the new one."""
     backend = await JetStreamBackend.bind(Wire(nc), bucket, "p", preflight=True, bind_timeout=20, budget=15)
     record = Record(b"---\ndescription: d\n---\n\nblind", "d")
     for number in range(3):

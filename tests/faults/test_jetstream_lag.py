@@ -184,7 +184,7 @@ async def test_what_was_refused_for_want_of_a_place_is_shown_to_nobody(
 async def test_of_two_creates_of_one_key_one_wins_whatever_each_has_counted(
     cluster_nc: Client, replicated_bucket: str
 ) -> None:
-    """On replicas a create on the condition of its key is not seen, in flight, by one on the prefix."""
+    """One knows its place by its count and the other has to count again: the key decides for both."""
     early = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")
     await early.create("first", "d", "c", scope=None)
     filler = await JetStreamStore.bind(cluster_nc, replicated_bucket, "p")

@@ -375,7 +375,7 @@ async def test_a_foreign_put_right_behind_the_lost_update_proves_that_it_never_l
 async def test_a_lost_create_near_the_limit_is_settled_by_what_came_in_its_place(
     store: JetStreamStore, other: JetStreamStore, lossy: LossyConnection, writes: str
 ) -> None:
-    """Both were conditional on the same state of the prefix, so only one can have landed."""
+    """Both were conditional on the key holding nothing, so only one can have landed."""
     for start in range(0, 800, 50):
         await asyncio.gather(*(other.create(f"f{n}", "d", "c", scope=None) for n in range(start, start + 50)))
     await store.list()

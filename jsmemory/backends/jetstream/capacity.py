@@ -101,7 +101,7 @@ class Places:
                     await self._counting.renew(deadline)
                 if not self._has_places(1, capacity) and self._count.seen_at < asked_at:
                     await self._counting.changes(deadline)
-                if name in self._count.taken or len(self._count.taken) >= capacity:
+                if name in self._count.taken or self._count.free(capacity) <= 0:
                     await self._refuse_if_so(name, capacity, asked_at, deadline)
                 if self._count.claimed < capacity:
                     return
@@ -115,7 +115,7 @@ class Places:
             await self._counting.all(deadline)
         if name in self._count.taken:
             raise EntryExistsError(name)
-        if len(self._count.taken) >= capacity:
+        if self._count.free(capacity) <= 0:
             raise StoreFullError(capacity)
 
     def _has_places(self, wanted: int, capacity: int) -> bool:

@@ -81,18 +81,17 @@ class Confirming:
                 # A count may be as old as the value: what came later gives way to it.
                 if count.last < sequence or count.seen_at < asked_at or not count.is_made:
                     await self._counting.changes(deadline)
-                if len(count.taken) >= capacity and count.whole_at < begun_at:
+                if count.free(capacity) <= 0 and count.whole_at < begun_at:
                     await self._counting.all(deadline)
                 if count.provisional.get(name) != sequence:
                     return None
-                free = capacity - len(count.taken)
-                if free <= 0:
+                if count.free(capacity) <= 0:
                     raise StoreFullError(capacity)
-                if count.rank(sequence) > free:
+                if count.rank(sequence) > count.free(capacity):
                     await self.make_way(capacity, deadline, own=sequence)
-                    # Looked at again: other tasks of this process went on meanwhile.
-                    free = capacity - len(count.taken)
-                has_place = count.provisional.get(name) == sequence and count.rank(sequence) <= free
+                # All of it as it is now: other tasks of this process went on meanwhile.
+                is_there = count.provisional.get(name) == sequence
+                has_place = is_there and count.rank(sequence) <= count.free(capacity)
             if has_place:
                 return await self._store_again(name, sequence, record, deadline)
             refuse_if_over(deadline)
@@ -119,7 +118,7 @@ class Confirming:
             BackendError: the bucket does not answer, or takes no marker.
         """
         count = self._counting.count
-        free = capacity - len(count.taken)
+        free = count.free(capacity)
         in_order = sorted((sequence, name) for name, sequence in count.provisional.items() if sequence != own)
         for rank, (sequence, name) in enumerate(in_order, 1):
             is_lost = rank <= free and self._patience.is_over(name, sequence)

@@ -93,6 +93,10 @@ class Count:
         """How many names had, or were to have, a place."""
         return len(self.taken) + len(self.provisional)
 
+    def free(self, capacity: int) -> int:
+        """How many places no entry has; provisional values may be before others for them."""
+        return capacity - len(self.taken)
+
     @property
     def bound(self) -> int:
         """The most places that can be taken at the sequence that is known to be reached."""
@@ -232,14 +236,14 @@ class Counting:
         """
         asked_at, count = time.monotonic(), self.count
         if not count.is_made:
-            await self._take(deadline)
+            await self.all(deadline)
             return
         position = (await self._examined(deadline)).position
         try:
             goal = await self._listings.goal(deadline)
         except Denied:
             # So is a listing, which says what is missing.
-            await self._take(deadline)
+            await self.all(deadline)
             return
         if goal == count.reached:
             count.still_holds(position, asked_at)
@@ -256,7 +260,7 @@ class Counting:
         """Count what has changed since the last count, or all where that may not tell; raises what `renew` does."""
         tells = self.count.is_fresh and not self.count.is_doubtful
         if not tells or not await self._take(deadline, self.count.last):
-            await self._take(deadline)
+            await self.all(deadline)
 
     async def all(self, deadline: Deadline) -> None:
         """Count all there is: what was purged or has expired leaves no change; raises what `renew` does."""
@@ -264,8 +268,8 @@ class Counting:
 
     async def _take(self, deadline: Deadline, after: int = 0) -> bool:
         """Whether what was listed could be used: a change says nothing where what was before may not be there."""
-        at, reached = time.monotonic(), self.count.reached
-        begun = Begun(at, reached, (await self._examined(deadline)).position)
+        begun = self.begin()
+        begun = begun._replace(position=(await self._examined(deadline)).position)
         if after and not begun.position:
             return False
         try:
