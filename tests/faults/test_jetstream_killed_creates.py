@@ -8,10 +8,11 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -52,6 +53,15 @@ class Place:
         """Beside one entry: what comes next has a place, and comes later than who has counted one knows to have one."""
         await self.plant(2, MAX_ENTRIES)
         await plant(self.nc, self.bucket, {"q.k": OURS})
+
+    def leave_without_a_place(self, lossy: LossyConnection, then: Callable[[], Any]) -> None:
+        """The next create of ``late`` is stored without a place yet; `then` runs when that is about to be counted."""
+
+        async def fill() -> None:
+            await self.fill_all_but_one()
+            lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=then)
+
+        lossy.lose("request", f"$KV.{self.bucket}.p.late", then=fill)
 
     async def raw(self, key: str) -> bytes | None:
         """What the bucket holds under a key, as another program sees it; None for a marker or nothing."""
@@ -161,15 +171,11 @@ async def test_a_writer_that_is_slow_to_count_loses_its_place_and_is_told_so(pla
     other = await place.store()
     await slow.create("first", "d", "c", scope=None)
 
-    async def fill() -> None:
-        await place.fill_all_but_one()
-        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=others_take_it)
-
     async def others_take_it() -> None:
         assert await place.raw("late") is not None
         await other.create("quick", "d", "c", scope=None)
 
-    lossy.lose("request", f"$KV.{place.bucket}.p.late", then=fill)
+    place.leave_without_a_place(lossy, others_take_it)
     began = time.monotonic()
     with pytest.raises(StoreFullError):
         await slow.create("late", "d", "c", scope=None)
@@ -186,17 +192,13 @@ async def test_a_confirmation_that_comes_late_does_not_bring_back_what_was_given
     other = await place.store()
     await slow.create("first", "d", "c", scope=None)
 
-    async def fill() -> None:
-        await place.fill_all_but_one()
-        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=hold_back_the_confirmation)
-
     async def hold_back_the_confirmation() -> None:
         lossy.lose("request", f"$KV.{place.bucket}.p.late", then=others_take_it)
 
     async def others_take_it() -> None:
         await other.create("quick", "d", "c", scope=None)
 
-    lossy.lose("request", f"$KV.{place.bucket}.p.late", then=fill)
+    place.leave_without_a_place(lossy, hold_back_the_confirmation)
     with pytest.raises(StoreFullError):
         await slow.create("late", "d", "c", scope=None)
     confirmation = lossy.lost[-1]
@@ -213,14 +215,10 @@ async def test_a_confirmation_whose_answer_is_lost_is_settled(place: Place) -> N
     await store.create("first", "d", "c", scope=None)
     subject = f"$KV.{place.bucket}.p.late"
 
-    async def fill() -> None:
-        await place.fill_all_but_one()
-        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=lose_the_confirmation)
-
     async def lose_the_confirmation() -> None:
         lossy.lose("answer", subject)
 
-    lossy.lose("request", subject, then=fill)
+    place.leave_without_a_place(lossy, lose_the_confirmation)
     await store.create("late", "d", "c", scope=None)
     assert lossy.sent.count(subject) == 4, "the create and its confirmation are sent twice each"
     assert len(await store.list()) == MAX_ENTRIES
@@ -235,16 +233,12 @@ async def test_a_create_waits_for_another_one_of_its_key(place: Place) -> None:
     await slow.create("first", "d", "c", scope=None)
     tried: list[asyncio.Task[object]] = []
 
-    async def fill() -> None:
-        await place.fill_all_but_one()
-        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=meet)
-
     async def meet() -> None:
         tried.append(asyncio.create_task(other.create("late", "d", "theirs", scope=None)))
         await asyncio.sleep(0.2)
         assert not tried[0].done()
 
-    lossy.lose("request", f"$KV.{place.bucket}.p.late", then=fill)
+    place.leave_without_a_place(lossy, meet)
     await slow.create("late", "d", "ours", scope=None)
     with pytest.raises(EntryExistsError):
         await tried[0]
@@ -327,17 +321,13 @@ async def test_a_view_tells_of_what_is_an_entry_and_of_nothing_else(place: Place
     await store.create("first", "d", "c", scope=None)
     counts: list[int] = []
 
-    async def fill() -> None:
-        await place.fill_all_but_one()
-        lossy.lose("request", "$JS.API.CONSUMER.CREATE", then=look)
-
     async def look() -> None:
         assert await place.raw("late") is not None
         counts.append(await view.count())
 
     async with other.live() as view:
         changes = view.changes()
-        lossy.lose("request", f"$KV.{place.bucket}.p.late", then=fill)
+        place.leave_without_a_place(lossy, look)
         await store.create("late", "d", "c", scope=None)
         assert counts == [MAX_ENTRIES - 1]
         with pytest.raises(StoreFullError):
